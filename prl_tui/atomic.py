@@ -1,0 +1,40 @@
+"""Files are written beside their place, fsynced and renamed: a reader sees the old text or the new, never half."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+
+def write_bytes(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Replace `path` with `data` in one step; OSError if that is impossible, with nothing left behind."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+    with contextlib.suppress(OSError):  # some network file systems refuse to fsync a folder
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_text(path: Path, text: str, mode: int = 0o644) -> None:
+    """`write_bytes` of UTF-8 text; newlines are written as they are."""
+    write_bytes(path, text.encode("utf-8"), mode)
+
+
+def write_json(path: Path, value: object) -> None:
+    """`write_bytes` of indented JSON with a final newline."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")

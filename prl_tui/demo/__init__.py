@@ -1,0 +1,1 @@
+"""The demo training program: a small real DDP language model."""

@@ -1,0 +1,1 @@
+"""A launch plan as text: one small file per format."""

@@ -1,0 +1,85 @@
+"""The one catalogue for text that a person reads.
+
+English sentences are the keys (gettext style). A sentence is whole and has named placeholders, so that a
+translator can reorder it. Data files carry `{en, zh}` themselves (`Text`).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOCALE_DIR = Path(__file__).parent / "locale"
+_STEMS = {"zh": "zh_CN", "en": ""}
+
+
+class _Catalogue:
+    """The language in force and its sentences."""
+
+    def __init__(self) -> None:
+        self.language = "en"
+        self.sentences: Mapping[str, str] = {}
+
+
+_now = _Catalogue()
+
+
+class Text(NamedTuple):
+    """A sentence that a data file carries in both languages."""
+
+    en: str
+    zh: str = ""
+
+    def __str__(self) -> str:
+        return self.zh if _now.language == "zh" and self.zh else self.en
+
+
+def language() -> str:
+    """`en` or `zh`: the language in force."""
+    return _now.language
+
+
+def choose_language(wanted: str | None, environment: Mapping[str, str]) -> str:
+    """`en` or `zh` from --lang, else PRL_TUI_LANG, else the POSIX locale variables."""
+    candidates = [wanted, environment.get("PRL_TUI_LANG")]
+    candidates += [environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG")]
+    for candidate in candidates:
+        if candidate:
+            return "zh" if re.match(r"zh\b|zh[_-]", candidate, re.IGNORECASE) else "en"
+    return "en"
+
+
+def set_language(code: str) -> None:
+    """Put `en` or `zh` in force; another code means English."""
+    stem = _STEMS.get(code, "")
+    if not stem:
+        _now.language, _now.sentences = "en", {}
+        return
+    import gettext  # noqa: PLC0415  (English starts never pay for it)
+
+    path = LOCALE_DIR / stem / "LC_MESSAGES" / "prl_tui.mo"
+    if not path.exists():
+        _now.language, _now.sentences = code, {}
+        return
+    with path.open("rb") as file:
+        table = gettext.GNUTranslations(file)
+    _now.language, _now.sentences = code, table._catalog  # type: ignore[attr-defined]
+
+
+def t(sentence: str, /, **values: object) -> str:
+    """The sentence in the language in force, with its placeholders filled.
+
+    >>> t("{n} GPUs", n=2)
+    '2 GPUs'
+    """
+    found = _now.sentences.get(sentence) or sentence
+    return found.format(**values) if values else found
+
+
+def nt(one: str, many: str, n: int, /, **values: object) -> str:
+    """`t` for a count: `one` for 1, `many` otherwise; `{n}` is the count. Chinese uses `many`'s entry."""
+    return t(one if n == 1 and _now.language == "en" else many, n=n, **values)

@@ -1,0 +1,1 @@
+"""Facts about this box: GPUs, host, ports, directories."""

@@ -1,0 +1,1 @@
+"""The life of a run: its folder, supervisor, state and stop."""

@@ -1,0 +1,1 @@
+"""The screens. No rules, no arithmetic, no subprocess."""
