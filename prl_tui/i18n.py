@@ -1,14 +1,14 @@
 """The one catalogue for text that a person reads.
 
 English sentences are the keys (gettext style). A sentence is whole and has named placeholders, so that a
-translator can reorder it. Data files carry `{en, zh}` themselves (`Text`).
+translator can reorder it. Data files carry `{en, zh}` themselves.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,16 +26,6 @@ class _Catalogue:
 
 
 _now = _Catalogue()
-
-
-class Text(NamedTuple):
-    """A sentence that a data file carries in both languages."""
-
-    en: str
-    zh: str = ""
-
-    def __str__(self) -> str:
-        return self.zh if _now.language == "zh" and self.zh else self.en
 
 
 def language() -> str:
@@ -59,15 +49,13 @@ def set_language(code: str) -> None:
     if not stem:
         _now.language, _now.sentences = "en", {}
         return
-    import gettext  # noqa: PLC0415  (English starts never pay for it)
+    import gettext
 
     path = LOCALE_DIR / stem / "LC_MESSAGES" / "prl_tui.mo"
-    if not path.exists():
-        _now.language, _now.sentences = code, {}
-        return
-    with path.open("rb") as file:
-        table = gettext.GNUTranslations(file)
-    _now.language, _now.sentences = code, table._catalog  # type: ignore[attr-defined]
+    _now.language, _now.sentences = code, {}
+    if path.exists():
+        with path.open("rb") as file:
+            _now.sentences = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
 
 
 def t(sentence: str, /, **values: object) -> str:
@@ -83,3 +71,8 @@ def t(sentence: str, /, **values: object) -> str:
 def nt(one: str, many: str, n: int, /, **values: object) -> str:
     """`t` for a count: `one` for 1, `many` otherwise; `{n}` is the count. Chinese uses `many`'s entry."""
     return t(one if n == 1 and _now.language == "en" else many, n=n, **values)
+
+
+def mark(sentence: str) -> str:
+    """The sentence itself: marks it for the catalogue where it is data, and `t` is called later."""
+    return sentence

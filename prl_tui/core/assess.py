@@ -1,0 +1,122 @@
+"""From a run config to the figures of its rules and what they violate. Quick: fixes are found by trying it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prl_tui.core import batch as batches
+from prl_tui.core import devices, layout, stacks
+from prl_tui.core.batch import Batch, Numbers, Violation
+from prl_tui.core.config import RunConfig
+from prl_tui.core.devices import Devices
+from prl_tui.core.stacks import Stack
+
+PARTS = (
+    "nproc_per_node", "nnodes", "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
+    "num_generations_eval", "steps_per_generation", "generation_batch_size", "per_device_eval_batch_size",
+    "global_batch_size", "batch_size", "micro_batch_size", "train_batch_size", "sequence_parallel_size",
+    "eval_strategy", "cuda_visible_devices", "num_infer_workers", "use_vllm", "use_lmdeploy", "deepspeed",
+    "vllm_tensor_parallel_size", "async_generate",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The figures of a config."""
+
+    numbers: Numbers
+    devices: Devices
+    batch: Batch
+    violations: tuple[Violation, ...]
+
+    @property
+    def errors(self) -> int:
+        """How many rules are broken outright."""
+        return sum(violation.severity == "error" for violation in self.violations)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A config reduced to the values that the rules read, so that a change can be tried in microseconds."""
+
+    rule: str
+    stack: Stack
+    values: Mapping[str, Any]
+    """Part → value."""
+    node_gpus: int | None
+    needs_gpu: bool
+    swift: bool
+    train_part: str
+
+    def with_values(self, changes: Mapping[str, Any]) -> Case:
+        """The case with some parts changed."""
+        return Case(self.rule, self.stack, {**self.values, **changes}, self.node_gpus, self.needs_gpu,
+                    self.swift, self.train_part)  # fmt: skip
+
+
+def case(config: RunConfig, stack: Stack, node_gpus: int | None) -> Case:
+    """What the rules read of a config."""
+    recipe = config.recipe
+    found = {part: config.value(recipe.part(part)) for part in PARTS if recipe.part(part) in recipe.by_key}
+    rule = recipe.data.batch.rule
+    total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
+    swift = "swift" in stack.name
+    return Case(rule, stack, found, node_gpus, recipe.data.needs_gpu, swift, total)
+
+
+def stack_of(config: RunConfig, override: str = "") -> Stack:
+    """The stack whose rules hold: what the person picks, else the recipe's own."""
+    return stacks.find(override or config.recipe.data.stack)
+
+
+def numbers(case: Case) -> Numbers:
+    """The batch figures of a case."""
+    value = case.values
+    return Numbers(
+        nproc=_int(value.get("nproc_per_node")),
+        nnodes=_int(value.get("nnodes")) or 1,
+        per_device=_int(value.get("per_device_train_batch_size")),
+        accumulation=_int(value.get("gradient_accumulation_steps")),
+        generations=_int(value.get("num_generations")),
+        generations_eval=_int(value.get("num_generations_eval")),
+        steps_per_generation=_int(value.get("steps_per_generation")),
+        generation_batch=_int(value.get("generation_batch_size")),
+        eval_on=_on(value.get("eval_strategy")),
+        per_device_eval=_int(value.get("per_device_eval_batch_size")),
+        total=_int(value.get(case.train_part)) if case.train_part else None,
+        micro=_int(value.get("micro_batch_size")),
+        sequence_parallel=_int(value.get("sequence_parallel_size")) or 1,
+    )
+
+
+def assess(case: Case) -> Assessment:
+    """The figures of a case and every rule that it breaks."""
+    figures = numbers(case)
+    spec = case.values.get("cuda_visible_devices")
+    seen = devices.read(spec, case.node_gpus)
+    worked = batches.work_out(case.rule, case.stack, figures)
+    value = case.values
+    vllm = bool(value.get("use_vllm"))
+    placed = layout.Layout(
+        nproc=figures.nproc,
+        devices=seen,
+        needs_gpu=case.needs_gpu,
+        rollout=vllm or bool(value.get("use_lmdeploy")),
+        vllm=vllm,
+        grpo=case.rule == "grpo",
+        swift=case.swift,
+        infer_workers=_int(value.get("num_infer_workers")),
+        tensor_parallel=_int(value.get("vllm_tensor_parallel_size")),
+        sharded=bool(value.get("deepspeed")),
+    )
+    return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed)))
+
+
+def _int(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _on(value: object) -> bool:
+    return value not in (None, "", "no", "none", 0, False)

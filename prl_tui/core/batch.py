@@ -1,0 +1,250 @@
+"""The batch arithmetic, one rule for each kind of trainer.
+
+Counts are samples (GRPO: completions). A rule gives the numbers, the formula in figures, and what it violates;
+the sentences for people are made in `checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from prl_tui.core.stacks import Stack
+
+
+class Violation(NamedTuple):
+    """One broken rule: a code, the field part it belongs to, and the figures of the sentence."""
+
+    code: str
+    part: str
+    figures: tuple[tuple[str, object], ...] = ()
+    severity: str = "error"
+
+
+def broken(code: str, part: str, severity: str = "error", **figures: object) -> Violation:
+    """A violation with its figures by name."""
+    return Violation(code, part, tuple(figures.items()), severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The figures that a rule works on; None is a value that is not set or cannot be read."""
+
+    nproc: int | None = None
+    nnodes: int = 1
+    per_device: int | None = None
+    accumulation: int | None = None
+    generations: int | None = None
+    generations_eval: int | None = None
+    steps_per_generation: int | None = None
+    generation_batch: int | None = None
+    eval_on: bool = False
+    per_device_eval: int | None = None
+    total: int | None = None
+    """A batch size that is given for all processes together."""
+    micro: int | None = None
+    sequence_parallel: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the numbers come to."""
+
+    rule: str
+    formula: str = ""
+    world: int | None = None
+    """Training processes over all nodes."""
+    per_device: int | None = None
+    accumulation: int | None = None
+    global_batch: int | None = None
+    """Samples per optimizer step over all processes, accumulation included."""
+    generation_batch: int | None = None
+    """What num_generations must divide."""
+    prompts_per_step: float | None = None
+    """Different prompts in one optimizer step."""
+    eval_batch: int | None = None
+    violations: tuple[Violation, ...] = ()
+    valid_generations: tuple[int, ...] = field(default=())
+    """Every number of generations that divides the generation batch, at least 2."""
+
+
+def divisors(number: int, least: int = 2) -> tuple[int, ...]:
+    """The divisors of a number that are at least `least`, in order."""
+    small = [n for n in range(1, int(number**0.5) + 1) if number % n == 0]
+    every = sorted({*small, *(number // n for n in small)})
+    return tuple(n for n in every if n >= least)
+
+
+def work_out(rule: str, stack: Stack, numbers: Numbers) -> Batch:
+    """The batch under a rule. A number that is missing leaves its results None and violates nothing."""
+    return RULES.get(rule, _none)(stack, numbers)
+
+
+def _none(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
+    return Batch("none", world=_world(n), per_device=n.per_device, accumulation=n.accumulation)
+
+
+def _world(n: Numbers) -> int | None:
+    return None if n.nproc is None else n.nproc * n.nnodes
+
+
+def _factors(*parts: int) -> str:
+    return " × ".join(str(part) for part in parts)
+
+
+def _product(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
+    """DDP and the HF Trainer: per-device × processes × accumulation. Source: transformers TrainingArguments."""
+    world, accumulation = _world(n), n.accumulation or 1
+    if world is None or n.per_device is None:
+        return Batch("product", world=world, per_device=n.per_device, accumulation=accumulation)
+    parts = (n.per_device, world, accumulation) if accumulation != 1 else (n.per_device, world)
+    total = n.per_device * world * accumulation
+    return Batch("product", f"{_factors(*parts)} = {total}", world, n.per_device, accumulation, total)
+
+
+def _global(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
+    """A global batch that is given: accumulation = global ÷ (per-device × processes). Source: Megatron, demo."""
+    world = _world(n)
+    if world is None or n.per_device is None or n.total is None or min(world, n.per_device, n.total) < 1:
+        return Batch("global", world=world, per_device=n.per_device, global_batch=n.total)
+    step = n.per_device * world
+    if n.total % step:
+        wrong = broken(
+            "global-batch-divides", "global_batch_size", batch=n.total, step=step, per_device=n.per_device, world=world
+        )
+        formula = f"{n.total} ÷ ({_factors(n.per_device, world)}) = {n.total / step:.2f}"
+        return Batch("global", formula, world, n.per_device, None, n.total, violations=(wrong,))
+    accumulation = n.total // step
+    formula = f"{_factors(n.per_device, world, accumulation)} = {n.total}"
+    return Batch("global", formula, world, n.per_device, accumulation, n.total)
+
+
+def _total(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
+    """The VLM trainer: the given batch is divided by the processes, rounded down. Source: AnyLLM-to-VLM."""
+    world, accumulation = _world(n), n.accumulation or 1
+    if world is None or n.total is None or world < 1:
+        return Batch("total", world=world, accumulation=accumulation)
+    each = n.total // world
+    real = each * world * accumulation
+    formula = f"{n.total} ÷ {world} = {each}; {_factors(each, world, accumulation)} = {real}"
+    wrong: tuple[Violation, ...] = ()
+    figures = {"batch": n.total, "world": world, "each": each, "real": real}
+    if each < 1:
+        wrong = (broken("total-batch-too-small", "batch_size", **figures),)
+    elif n.total % world:
+        wrong = (broken("total-batch-rounds-down", "batch_size", "warning", **figures),)
+    return Batch("total", formula, world, each, accumulation, real, violations=wrong)
+
+
+def _minionerec_sft(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
+    """MiniOneRec SFT: accumulation = batch // micro // processes, two floors. Source: its sft.py."""
+    world = _world(n)
+    if not world or n.total is None or not n.micro:
+        return Batch("minionerec-sft", world=world, per_device=n.micro)
+    accumulation = n.total // n.micro // world
+    real = n.micro * accumulation * world
+    formula = f"{n.total} // {n.micro} // {world} = {accumulation}; {_factors(n.micro, accumulation, world)} = {real}"
+    figures = {"batch": n.total, "micro": n.micro, "world": world, "accumulation": accumulation, "real": real}
+    wrong: tuple[Violation, ...] = ()
+    if accumulation < 1:
+        wrong = (broken("accumulation-zero", "batch_size", **figures),)
+    elif real != n.total:
+        wrong = (broken("batch-rounds-down", "batch_size", "warning", **figures),)
+    return Batch("minionerec-sft", formula, world, n.micro, accumulation, real, violations=wrong)
+
+
+def _deepspeed(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
+    """DeepSpeed's triple: train_batch_size = micro × accumulation × world. Source: DeepSpeed 0.19's config."""
+    world, accumulation = _world(n), n.accumulation or 1
+    if world is None or n.total is None or n.micro is None:
+        return Batch("deepspeed", world=world, per_device=n.micro, accumulation=accumulation)
+    product = n.micro * accumulation * world
+    formula = f"{_factors(n.micro, accumulation, world)} = {product}"
+    figures = {"batch": n.total, "micro": n.micro, "world": world, "accumulation": accumulation, "real": product}
+    wrong = () if product == n.total else (broken("deepspeed-triple", "batch_size", **figures),)
+    return Batch("deepspeed", formula, world, n.micro, accumulation, product, violations=wrong)
+
+
+def _grpo(stack: Stack, n: Numbers) -> Batch:
+    """GRPO: the generation batch must be a multiple of the generations. Source: TRL, ms-swift, by stack."""
+    accumulation = n.accumulation or 1
+    world = _world(n)
+    if world is None or n.per_device is None:
+        return Batch("grpo", world=world, per_device=n.per_device, accumulation=accumulation)
+    data_world = max(1, world // n.sequence_parallel) if n.sequence_parallel > 1 else world
+    step = n.per_device * data_world
+    global_batch = step * accumulation
+    wrong: list[Violation] = []
+    factors: tuple[int, ...] = (n.per_device, data_world)
+    if stack.accumulation_counts:
+        repeat, more = _steps_per_generation(stack, n, step, accumulation)
+        wrong += more
+        factors = (*factors, repeat) if repeat != 1 else factors
+        generation = n.generation_batch if n.generation_batch is not None else step * repeat
+        formula = f"{_factors(*factors)} = {generation}" if n.generation_batch is None else f"{generation}"
+    else:
+        generation = step
+        formula = f"{_factors(*factors)} = {generation}"
+    wrong += _generations(n, generation, factors)
+    eval_batch = n.per_device_eval * data_world if n.per_device_eval is not None else None
+    if n.eval_on and eval_batch is not None:
+        wrong += _evaluation(stack, n, eval_batch, data_world)
+    per_step = global_batch / n.generations if n.generations else None
+    return Batch("grpo", formula, world, n.per_device, accumulation, global_batch, generation, per_step,
+                 eval_batch, tuple(wrong), divisors(generation) if generation > 0 else ())  # fmt: skip
+
+
+def _steps_per_generation(stack: Stack, n: Numbers, step: int, accumulation: int) -> tuple[int, list[Violation]]:
+    """How many micro-steps share one generation, and what is wrong with the two fields that can say so."""
+    repeat = n.steps_per_generation if n.steps_per_generation is not None else accumulation
+    wrong = []
+    if n.steps_per_generation is not None and n.steps_per_generation < 1:
+        wrong.append(broken("steps-per-generation-positive", "steps_per_generation", value=n.steps_per_generation))
+        repeat = 1
+    given = n.generation_batch
+    if given is None:
+        return repeat, wrong
+    if given < 1 or step < 1 or given % step:
+        wrong.append(broken("generation-batch-divides", "generation_batch_size", batch=given, step=step))
+    if n.steps_per_generation is not None:
+        if stack.both_given == "error":
+            wrong.append(broken("generation-batch-and-steps", "generation_batch_size"))
+        elif given != step * repeat:
+            wrong.append(broken("generation-batch-agrees", "generation_batch_size", batch=given, product=step * repeat))
+    return (given // step if step and given % step == 0 else repeat), wrong
+
+
+def _generations(n: Numbers, generation: int, factors: tuple[int, ...]) -> list[Violation]:
+    if n.generations is None:
+        return []
+    if n.generations < 2:
+        return [broken("num-generations-min", "num_generations", value=n.generations)]
+    if generation < 1 or generation % n.generations:
+        figures = {"batch": generation, "generations": n.generations, "product": _factors(*factors)}
+        return [broken("num-generations-divides", "num_generations", **figures)]
+    return []
+
+
+def _evaluation(stack: Stack, n: Numbers, eval_batch: int, world: int) -> list[Violation]:
+    generations = n.generations
+    part = "num_generations"
+    if stack.generations_eval and n.generations_eval is not None:
+        generations, part = n.generations_eval, "num_generations_eval"
+    if generations is None or generations < 1 or (part == "num_generations" and generations < 2):
+        return []
+    if eval_batch % generations == 0 and eval_batch > 0:
+        return []
+    figures = {"batch": eval_batch, "generations": generations, "per_device": n.per_device_eval, "world": world}
+    return [broken("eval-batch-divides", "per_device_eval_batch_size", **figures)]
+
+
+RULES: dict[str, Callable[[Stack, Numbers], Batch]] = {
+    "grpo": _grpo,
+    "product": _product,
+    "global": _global,
+    "total": _total,
+    "minionerec-sft": _minionerec_sft,
+    "deepspeed": _deepspeed,
+    "none": _none,
+}

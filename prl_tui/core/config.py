@@ -1,0 +1,180 @@
+"""A run config: a recipe, its values, and where each value came from."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prl_tui.core import values
+from prl_tui.core.recipe import Field, Recipe
+from prl_tui.i18n import t
+
+
+class Source(enum.IntEnum):
+    """Where a value came from; a later one wins."""
+
+    DEFAULT = 0
+    PRESET = 1
+    FILE = 2
+    ENVIRONMENT = 3
+    SET = 4
+    FORM = 5
+    FIX = 6
+
+    @property
+    def word(self) -> str:
+        """The name in files and JSON."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value with its origin."""
+
+    value: Any
+    """Checked, or None where it is not set or cannot be read."""
+    text: str
+    """What somebody typed, or the value as text."""
+    source: Source
+    origin: str = ""
+    """The file or the environment variable."""
+    problem: str = ""
+    """One sentence when the value is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """A recipe, its preset, and one setting for each of its fields. Never changed in place."""
+
+    recipe: Recipe
+    preset: str
+    settings: Mapping[str, Setting]
+
+    def value(self, key: str) -> Any:
+        """The checked value of a field, with a template default resolved; None when it is not set."""
+        setting = self.settings.get(key)
+        if setting is None:
+            return None
+        field = self.recipe.by_key[key]
+        if field.template and setting.source is Source.DEFAULT and isinstance(setting.value, str):
+            return fill(setting.value, self)
+        return setting.value
+
+    def text(self, key: str) -> str:
+        """The text of a field as a form shows it: what was typed, even where it is wrong."""
+        setting = self.settings[key]
+        field = self.recipe.by_key[key]
+        typed = setting.problem and setting.value is None
+        if typed or (field.type in {"int", "float"} and setting.value is not None):
+            return setting.text.strip() if not typed else setting.text
+        return values.show(field, self.value(key))
+
+    def number(self, key: str) -> int | None:
+        """The value of a whole-number field, or None."""
+        found = self.settings.get(key)
+        return found.value if found is not None and isinstance(found.value, int) else None
+
+    def with_values(
+        self, changes: Mapping[str, object], source: Source, origins: Mapping[str, str] | None = None
+    ) -> RunConfig:
+        """The config with these raw values laid over it; None unsets. KeyError for an unknown key."""
+        settings = dict(self.settings)
+        for key, raw in changes.items():
+            field = self.recipe.by_key[key]
+            settings[key] = _setting(field, raw, source, (origins or {}).get(key, ""))
+        return replace(self, settings=settings)
+
+    def baseline(self) -> RunConfig:
+        """The preset as the recipe has it, without anybody's changes."""
+        return resolve(self.recipe, self.preset)
+
+    def changed(self) -> tuple[str, ...]:
+        """The keys whose value differs from the preset's."""
+        base = self.baseline()
+        return tuple(
+            key
+            for key, setting in self.settings.items()
+            if (setting.value, setting.problem and setting.text)
+            != (base.settings[key].value, base.settings[key].problem and base.settings[key].text)
+        )
+
+
+def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
+    if isinstance(raw, str) and not raw.strip() and field.type in {"int", "float", "bool", "choice", "gpus", "json"}:
+        if field.type == "gpus" and raw == "":
+            return Setting(None, "", source, origin)
+        raw = None if raw == "" else raw
+    value, problem = values.parse(field, raw)
+    if raw is None and field.required:
+        problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
+    text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
+    return Setting(value, text, source, origin, problem)
+
+
+def resolve(recipe: Recipe, preset: str = "") -> RunConfig:
+    """The recipe's defaults with a preset over them. KeyError for a preset that it does not have."""
+    chosen = recipe.presets[preset].values if preset else {}
+    settings = {
+        field.key: _setting(field, chosen[field.key], Source.PRESET, preset)
+        if field.key in chosen
+        else _setting(field, field.default, Source.DEFAULT, "")
+        for field in recipe.fields
+    }
+    return RunConfig(recipe, preset, settings)
+
+
+def from_environment(config: RunConfig, environment: Mapping[str, str]) -> RunConfig:
+    """The config with the variables that override its fields laid over it; an empty one counts as unset."""
+    changes: dict[str, object] = {}
+    origins = {}
+    for field in config.recipe.fields:
+        text = environment.get(field.override, "")
+        if text:
+            changes[field.key] = text
+            origins[field.key] = field.override
+    return config.with_values(changes, Source.ENVIRONMENT, origins)
+
+
+_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def fill(template: str, config: RunConfig) -> str:
+    """A template default with the fields that it names; an unknown name stays as it is."""
+
+    def one(match: re.Match[str]) -> str:
+        key = match.group(1)
+        return config.text(key) if key in config.settings else match.group(0)
+
+    return _PLACE.sub(one, template)
+
+
+def template_keys(template: str) -> list[str]:
+    """The fields that a template names, in order."""
+    return _PLACE.findall(template)
+
+
+def find_key(recipe: Recipe, name: str) -> str | None:
+    """The field key for what a person typed: the key itself, its flag, its variable, or another case."""
+    if name in recipe.by_key:
+        return name
+    for field in recipe.fields:
+        if name in {field.flag, field.override, field.env} or name.replace("-", "_") == field.key:
+            return field.key
+    folded = [field.key for field in recipe.fields if field.key.lower() == name.lower().replace("-", "_")]
+    return folded[0] if len(folded) == 1 else None
+
+
+def nearest_key(recipe: Recipe, name: str) -> str | None:
+    """The known key that a mistyped one most resembles."""
+    return nearest(name, list(recipe.by_key))
+
+
+def nearest(name: str, known: list[str]) -> str | None:
+    """The known word that a mistyped one most resembles, or None."""
+    import difflib
+
+    found = difflib.get_close_matches(name.lower(), [word.lower() for word in known], n=1, cutoff=0.6)
+    return next((word for word in known if found and word.lower() == found[0]), None)

@@ -1,0 +1,132 @@
+"""Run configs as TOML: what `export --format toml` writes and a SOURCE that is a file reads back, losslessly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prl_tui.core import catalog as catalogs
+from prl_tui.core.catalog import Catalog
+from prl_tui.core.config import RunConfig, Source, find_key, nearest, nearest_key, resolve
+from prl_tui.i18n import t
+
+
+class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The shape of a run config file."""
+
+    recipe: str
+    preset: str = ""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    """Where each value came from when the file was written; a value without an entry is the file's own."""
+
+
+class UnknownKey(ValueError):
+    """A key that the recipe does not have; the message names the nearest one."""
+
+
+def read(path: Path, catalog: Catalog) -> RunConfig:
+    """The run config in a file; ValueError with one sentence that names the file and what is wrong in it."""
+    table = catalogs.read_toml(path)
+    try:
+        data = msgspec.convert(table, ConfigFile)
+    except msgspec.ValidationError as error:
+        raise ValueError(_shape(path, str(error))) from None
+    recipe = catalog.find(data.recipe)
+    if recipe is None:
+        raise ValueError(f"{path}: recipe: {no_recipe(data.recipe, catalog)}")
+    if data.preset and data.preset not in recipe.presets:
+        raise ValueError(f"{path}: preset: {no_preset(data.preset, recipe.name, list(recipe.presets))}")
+    config = resolve(recipe, data.preset)
+    changes = {}
+    for name, raw in data.values.items():
+        key = find_key(recipe, name)
+        if key is None:
+            raise UnknownKey(f"{path}: values: {no_field(config, name)}")
+        changes[key] = None if raw == "" and recipe.by_key[key].type not in {"str", "path"} else raw
+    known = {key: raw for key, raw in changes.items() if not _same_as_preset(config, key, raw, data.sources)}
+    return config.with_values(known, Source.FILE, dict.fromkeys(known, str(path)))
+
+
+def _same_as_preset(config: RunConfig, key: str, raw: object, sources: Mapping[str, str]) -> bool:
+    """The file only repeats what the preset or the default says, and says so."""
+    if sources.get(key) not in {"default", "preset"}:
+        return False
+    trial = config.with_values({key: raw}, Source.FILE).settings[key]
+    return (trial.value, trial.problem) == (config.settings[key].value, config.settings[key].problem)
+
+
+def dump(config: RunConfig, comment: str = "") -> str:
+    """The config as TOML text, every value written out so that a later change of the preset changes nothing."""
+    import tomli_w
+
+    written = {}
+    sources = {}
+    for key, setting in config.settings.items():
+        if setting.value is None and not setting.problem and setting.source is Source.DEFAULT:
+            continue
+        written[key] = _plain(config, key)
+        sources[key] = setting.source.word
+    table: dict[str, Any] = {"recipe": config.recipe.name}
+    if config.preset:
+        table["preset"] = config.preset
+    table["values"] = written
+    table["sources"] = sources
+    head = "".join(f"# {line}\n" if line else "#\n" for line in comment.splitlines())
+    return head + tomli_w.dumps(table, multiline_strings=False)
+
+
+def _plain(config: RunConfig, key: str) -> Any:  # noqa: ANN401
+    """The value as TOML writes it: numbers that a person typed in another form keep that form."""
+    setting = config.settings[key]
+    if setting.value is None:
+        return setting.text
+    if isinstance(setting.value, tuple):
+        return list(setting.value)
+    if isinstance(setting.value, float) and setting.text.strip() != repr(setting.value):
+        return setting.text.strip()
+    return setting.value
+
+
+def no_recipe(name: str, catalog: Catalog) -> str:
+    """One sentence: there is no such recipe, and the nearest one that exists."""
+    near = nearest(name, list(catalog.recipes))
+    known = ", ".join(sorted(catalog.recipes))
+    if near:
+        return t("there is no recipe named {name}; did you mean {near}?", name=name, near=near)
+    return t("there is no recipe named {name}; there are {known}.", name=name, known=known)
+
+
+def no_preset(name: str, recipe: str, known: list[str]) -> str:
+    """One sentence: the recipe has no such preset, and the nearest one."""
+    near = nearest(name, known)
+    if near:
+        return t("{recipe} has no preset named {name}; did you mean {near}?", recipe=recipe, name=name, near=near)
+    return t("{recipe} has no preset named {name}; it has {known}.", recipe=recipe, name=name, known=", ".join(known))
+
+
+def no_field(config: RunConfig, name: str) -> str:
+    """One sentence: the recipe has no such field, and the nearest one."""
+    near = nearest_key(config.recipe, name)
+    recipe = config.recipe.name
+    if near:
+        return t("{recipe} has no field named {name}; did you mean {near}?", recipe=recipe, name=name, near=near)
+    return t("{recipe} has no field named {name}.", recipe=recipe, name=name)
+
+
+def _shape(path: Path, reason: str) -> str:
+    what, _, where = reason.partition(" - at `$")
+    place = where.rstrip("`").lstrip(".")
+    unknown = what.partition("unknown field `")[2].rstrip("`")
+    if unknown:
+        near = nearest(unknown, ["recipe", "preset", "values", "sources"])
+        hint = t("did you mean {near}?", near=near) if near else t("settings belong in the table [values].")
+        return t("{path}: there is no key {name} here; {hint}", path=path, name=unknown, hint=hint)
+    if "missing required field `recipe`" in what:
+        return t('{path}: the key recipe is missing; recipe = "prl-grpo" would work.', path=path)
+    if not place:
+        return t("{path}: {reason}.", path=path, reason=what)
+    return t("{path}: {place}: {reason}.", path=path, place=place, reason=what)

@@ -1,0 +1,87 @@
+"""CUDA_VISIBLE_DEVICES as torch reads it, so that the count here is the count that the ranks will see.
+
+Judged by torch 2.13.0's `torch.cuda._parse_visible_devices` (tests/core/test_devices.py).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+ALL = 64
+"""How many devices torch assumes when the variable is not set."""
+
+_LEADING = re.compile(r"[+-]?[0-9]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """What a value of CUDA_VISIBLE_DEVICES means."""
+
+    spec: str | None
+    """The value; None when the variable is not set."""
+    entries: tuple[int | str, ...]
+    """Indices or UUID prefixes in order, as torch keeps them."""
+    usable: int | None
+    """How many of them exist on the node; None where that cannot be known."""
+    dropped: tuple[str, ...] = ()
+    """Items that torch does not read, from the first one that stops it."""
+    repeated: bool = False
+    """The same device twice: torch then sees none."""
+
+    @property
+    def listed(self) -> int | None:
+        """How many devices torch parses; None for all of the node's."""
+        return None if self.spec is None else len(self.entries)
+
+    @property
+    def count(self) -> int | None:
+        """The best known number of GPUs that the ranks will see."""
+        return self.usable if self.usable is not None else self.listed
+
+
+def read(spec: str | None, on_node: int | None = None) -> Devices:
+    """Read a value of CUDA_VISIBLE_DEVICES; `on_node` is how many GPUs the node has, None if unknown."""
+    if spec is None:
+        return Devices(None, (), on_node)
+    for prefix in ("GPU-", "MIG-"):
+        if spec.startswith(prefix):
+            return _by_prefix(spec, prefix)
+    entries: list[int] = []
+    items = spec.split(",")
+    for position, item in enumerate(items):
+        index = _leading_int(item.strip())
+        if index in entries:
+            return Devices(spec, (), 0 if on_node is not None else None, tuple(items), repeated=True)
+        if index < 0:
+            return Devices(spec, tuple(entries), _usable(entries, on_node), tuple(items[position:]))
+        entries.append(index)
+    return Devices(spec, tuple(entries), _usable(entries, on_node))
+
+
+def _by_prefix(spec: str, prefix: str) -> Devices:
+    entries: list[str] = []
+    items = spec.split(",")
+    for position, item in enumerate(items):
+        if item in entries:
+            return Devices(spec, (), None, tuple(items), repeated=True)
+        if not item.startswith(prefix):
+            return Devices(spec, tuple(entries), None, tuple(items[position:]))
+        entries.append(item)
+    return Devices(spec, tuple(entries), None)
+
+
+def _leading_int(text: str) -> int:
+    """C's strtoul: the leading number of `1gpu`; −1 where there is none."""
+    found = _LEADING.match(text)
+    digits = found.group(0) if found else ""
+    return int(digits) if digits.lstrip("+-") else -1
+
+
+def _usable(entries: list[int], on_node: int | None) -> int | None:
+    if on_node is None:
+        return None
+    for position, index in enumerate(entries):
+        if index >= on_node:
+            return position
+    return len(entries)

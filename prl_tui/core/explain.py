@@ -1,0 +1,58 @@
+"""Broken rules as sentences: what is wrong, and why it is. Data: a code is one entry."""
+
+from __future__ import annotations
+
+from prl_tui.core.batch import Violation
+from prl_tui.core.stacks import Stack
+from prl_tui.i18n import mark, t
+
+WHAT = {
+    "num-generations-divides": mark("{product} = {batch} is not a multiple of {generations} generations."),
+    "num-generations-min": mark("GRPO needs at least 2 generations for each prompt, not {value}."),
+    "eval-batch-divides": mark("The evaluation batch {per_device} × {world} = {batch} is not a multiple of {generations} generations."),
+    "steps-per-generation-positive": mark("steps_per_generation must be at least 1, not {value}."),
+    "generation-batch-divides": mark("generation_batch_size {batch} is not a multiple of per-device batch × processes = {step}."),
+    "generation-batch-and-steps": mark("generation_batch_size and steps_per_generation cannot both be set."),
+    "generation-batch-agrees": mark("generation_batch_size {batch} does not agree with per-device batch × processes × steps per generation = {product}."),
+    "global-batch-divides": mark("Global batch {batch} is not a multiple of {per_device} × {world} = {step}."),
+    "total-batch-too-small": mark("A total batch of {batch} on {world} processes leaves 0 samples for each."),
+    "total-batch-rounds-down": mark("A total batch of {batch} on {world} processes is {each} each: really {real} samples a step."),
+    "accumulation-zero": mark("{batch} // {micro} // {world} = 0: the trainer divides by this accumulation and stops."),
+    "batch-rounds-down": mark("The real batch is {micro} × {accumulation} × {world} = {real}, not {batch}."),
+    "deepspeed-triple": mark("train_batch_size {batch} is not {micro} × {accumulation} × {world} = {real}."),
+    "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs, and {gpus} are visible."),
+    "devices-repeated": mark("CUDA_VISIBLE_DEVICES={spec} names a GPU twice: torch then sees none."),
+    "devices-none": mark("CUDA_VISIBLE_DEVICES={spec} leaves no GPU visible."),
+    "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}” and sees {count} GPUs."),
+    "devices-odd": mark("torch reads CUDA_VISIBLE_DEVICES={spec} as {read}."),
+    "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have: {count} GPUs remain visible."),
+    "infer-workers-exceed-processes": mark("{workers} generation workers on {nproc} processes: only the first {nproc} get an engine, and requests to the others are lost."),
+    "infer-workers-overlap": mark("{nproc} processes and {workers} generation workers on {gpus} GPUs share some of them: usually out of memory."),
+    "vllm-one-gpu-each": mark("GRPO with vLLM needs as many visible GPUs as processes: {gpus} are visible, {nproc} processes are set."),
+    "gpus-divide": mark("{gpus} visible GPUs cannot be shared evenly by {nproc} processes."),
+    "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: {gpus} are visible, {nproc} processes are set."),
+    "tensor-parallel-divides": mark("vLLM tensor parallel {tensor_parallel} does not divide {world} processes."),
+}  # fmt: skip
+
+WHY = {
+    "num-generations-min": mark("A prompt's answers are compared with each other; one answer alone has nothing to be compared with."),
+    "eval-batch-divides": mark("Evaluation is on, and it generates by the same rule."),
+    "global-batch-divides": mark("Every process takes whole batches, the same number of them."),
+    "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
+    "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),
+}  # fmt: skip
+
+_FILLS_WITH = mark("The answers to one prompt must fill whole generation batches; with {stack} accumulation counts.")
+_FILLS_WITHOUT = mark("The answers to one prompt must fill whole batches; with {stack} accumulation does not count.")
+
+
+def what(violation: Violation) -> str:
+    """What is wrong, in one sentence with its figures."""
+    return t(WHAT[violation.code], **dict(violation.figures))
+
+
+def why(violation: Violation, stack: Stack) -> str:
+    """The reason behind a rule, in one sentence; "" where the first sentence says it all."""
+    if violation.code == "num-generations-divides":
+        return t(_FILLS_WITH if stack.accumulation_counts else _FILLS_WITHOUT, stack=stack.title)
+    return t(WHY[violation.code]) if violation.code in WHY else ""

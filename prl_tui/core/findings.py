@@ -1,0 +1,94 @@
+"""What a check gives: findings with fixes, and the facts that a check may know about machine and data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from prl_tui.core.batch import Batch
+from prl_tui.core.config import RunConfig
+from prl_tui.core.devices import Devices
+from prl_tui.core.stacks import Stack
+from prl_tui.core.steps import Steps
+
+Severity = Literal["error", "warning", "note"]
+ORDER: dict[str, int] = {"error": 0, "warning": 1, "note": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Field changes that are known to satisfy every rule."""
+
+    changes: Mapping[str, Any]
+    label: str
+    """In words: `generations 3 → 2`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One result of a check."""
+
+    code: str
+    severity: Severity
+    field: str
+    """The field's key; "" where no single field is meant."""
+    message: str
+    """What is wrong, in one sentence."""
+    why: str = ""
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GpuUse:
+    """One physical GPU of this box, as far as a check cares."""
+
+    index: int
+    uuid: str
+    free_bytes: int | None
+    busy_with: str = ""
+    """Who uses it, in words; "" for nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known beside the config. Everything may be unknown."""
+
+    node_gpus: int | None = None
+    """GPUs on the node that the job is bound for."""
+    gpus: tuple[GpuUse, ...] | None = None
+    """The GPUs of this box, when the job is to run here."""
+    rows: int | None = None
+    """Rows of the training data."""
+    rows_source: str = ""
+    port_owner: str | None = None
+    """Who holds the master port on this box; None when it is free or not looked at."""
+    missing_files: tuple[str, ...] = ()
+    inherited: Mapping[str, str] = field(default_factory=dict)
+    """Launch variables that the surrounding environment sets already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdict on a run config."""
+
+    config: RunConfig
+    stack: Stack
+    devices: Devices
+    batch: Batch
+    steps: Steps | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """No error finding."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    def count(self, severity: Severity) -> int:
+        """How many findings are of that severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    @property
+    def first_fix(self) -> Fix | None:
+        """The first fix of the worst finding that has one."""
+        return next((finding.fixes[0] for finding in self.findings if finding.fixes), None)

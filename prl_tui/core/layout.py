@@ -1,0 +1,95 @@
+"""Processes, visible GPUs and generation workers: who runs where, and what cannot work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prl_tui.core.batch import Violation, broken
+from prl_tui.core.devices import Devices
+from prl_tui.core.stacks import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The fields that place work on GPUs."""
+
+    nproc: int | None
+    devices: Devices
+    needs_gpu: bool
+    """Each process needs a GPU of its own."""
+    rollout: bool = False
+    """vLLM or LMDeploy generates inside the job."""
+    vllm: bool = False
+    grpo: bool = False
+    swift: bool = False
+    infer_workers: int | None = None
+    tensor_parallel: int | None = None
+    sharded: bool = False
+    """DeepSpeed, FSDP or liger: none of them works with a model spread over several GPUs."""
+
+
+def violations(stack: Stack, layout: Layout) -> list[Violation]:
+    """What is wrong with the placement; nothing where the GPUs are not known."""
+    found = _reading(layout.devices)
+    nproc, visible = layout.nproc, layout.devices.count
+    if nproc is None or nproc < 1 or not layout.needs_gpu:
+        return found
+    if visible is not None and nproc > visible:
+        return [
+            *found,
+            Violation("processes-exceed-gpus", "nproc_per_node", (("nproc", nproc), ("gpus", visible))),
+        ]
+    if stack.infer_workers and layout.rollout:
+        return found + _workers(layout, nproc, visible)
+    if visible is not None:
+        found += _shares(stack, layout, nproc, visible)
+    if layout.tensor_parallel and layout.tensor_parallel > 1 and nproc % layout.tensor_parallel:
+        figures = {"tensor_parallel": layout.tensor_parallel, "world": nproc}
+        found.append(broken("tensor-parallel-divides", "vllm_tensor_parallel_size", **figures))
+    return found
+
+
+def _reading(devices: Devices) -> list[Violation]:
+    """What torch does not read as the person meant it."""
+    part, spec, entries = "cuda_visible_devices", devices.spec, devices.entries
+    if spec is None:
+        return []
+    if devices.repeated:
+        return [broken("devices-repeated", part, spec=spec)]
+    if not entries:
+        return [broken("devices-none", part, spec=spec)]
+    found = []
+    if devices.dropped:
+        found.append(broken("devices-cut", part, "warning", spec=spec, item=devices.dropped[0], count=len(entries)))
+    elif any(str(entry) != item.strip() for entry, item in zip(entries, spec.split(","), strict=False)):
+        found.append(broken("devices-odd", part, "warning", spec=spec, read=",".join(map(str, entries))))
+    if devices.usable is not None and devices.usable < len(entries):
+        severity = "error" if devices.usable == 0 else "warning"
+        item = entries[devices.usable]
+        found.append(broken("devices-beyond-node", part, severity, spec=spec, item=item, count=devices.usable))
+    return found
+
+
+def _workers(layout: Layout, nproc: int, visible: int | None) -> list[Violation]:
+    """Where ms-swift 3.2 to 3.4 puts its generation engines. Source: the fork's grpo_trainer.py."""
+    workers, part = layout.infer_workers, "num_infer_workers"
+    if workers is None or workers < 1:
+        return []
+    if workers > nproc:
+        return [broken("infer-workers-exceed-processes", part, workers=workers, nproc=nproc)]
+    if visible is None or visible == 1 or nproc + workers <= visible or nproc == workers == visible:
+        return []
+    return [broken("infer-workers-overlap", part, "warning", workers=workers, nproc=nproc, gpus=visible)]
+
+
+def _shares(stack: Stack, layout: Layout, nproc: int, visible: int) -> list[Violation]:
+    part = "nproc_per_node"
+    if stack.vllm_needs_one_each and layout.grpo and layout.vllm:
+        return [broken("vllm-one-gpu-each", part, nproc=nproc, gpus=visible)] if visible != nproc else []
+    if not layout.swift or layout.rollout:
+        return []
+    if visible % nproc:
+        return [broken("gpus-divide", part, nproc=nproc, gpus=visible)]
+    if visible > nproc and layout.sharded:
+        return [broken("sharding-one-gpu-each", part, nproc=nproc, gpus=visible)]
+    return []

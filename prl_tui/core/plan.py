@@ -1,0 +1,222 @@
+"""The launch plan: one frozen answer to "what exactly will run", for preview, export and launch alike.
+
+Nothing else builds a command. Each word remembers which field it came from, so that an exported script can let
+an environment variable override that field and still run the same command.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from prl_tui.core import values
+from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.recipe import Field, Launcher
+
+PORT = "master_port"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of the command: fixed words, or the flag and value of a field."""
+
+    words: tuple[str, ...]
+    """As they stand in argv; empty when the field is not set."""
+    key: str = ""
+    flag: str = ""
+    joined: bool = False
+    """`--flag=value` in one word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One environment variable that the plan sets."""
+
+    name: str
+    value: str | None
+    """None when the field behind it is not set."""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """How the training environment becomes the one that the command finds."""
+
+    kind: str = ""
+    """`conda`, `venv`, `this` (the one that prl-tui runs in) or "" for what PATH gives."""
+    name: str = ""
+    """The conda environment's name or path, or the venv's folder."""
+    hook: str = ""
+    """conda's own etc/profile.d/conda.sh; "" lets the script find it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """What will run. Frozen; `with_port` and the like give another plan."""
+
+    config: RunConfig
+    launcher: Launcher
+    arguments: tuple[Argument, ...]
+    variables: tuple[Variable, ...]
+    workdir: str
+    activation: Activation
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The command, word for word."""
+        return tuple(word for argument in self.arguments for word in argument.words)
+
+    @property
+    def env(self) -> tuple[tuple[str, str], ...]:
+        """The variables that are set, in order."""
+        return tuple((v.name, v.value) for v in self.variables if v.value is not None)
+
+    @property
+    def port_fixed(self) -> bool:
+        """A person chose the port, rather than the recipe."""
+        return self.config.settings[PORT].source > Source.PRESET if PORT in self.config.settings else False
+
+    def command_line(self) -> str:
+        """The command with its variables as one shell line."""
+        words = [f"{name}={shlex.quote(value)}" for name, value in self.env]
+        return " ".join([*words, *(shlex.quote(word) for word in self.argv)])
+
+    def command_lines(self) -> list[str]:
+        """The same, one argument a line, for a person to read."""
+        head = " ".join(f"{name}={shlex.quote(value)}" for name, value in self.env)
+        lines = [head] if head else []
+        launch: list[str] = []
+        for argument in self.arguments:
+            if not argument.words:
+                continue
+            text = " ".join(shlex.quote(word) for word in argument.words)
+            if not argument.key or argument.joined:
+                launch.append(text)
+            else:
+                lines += [" ".join(launch)] if launch else []
+                launch = []
+                lines.append(f"  {text}")
+        return lines + ([" ".join(launch)] if launch else [])
+
+
+def build(config: RunConfig) -> LaunchPlan:
+    """The plan of a run config. A field that is not set, or cannot be read, is left out."""
+    launcher = _launcher(config)
+    arguments = [*_launch_words(config, launcher), *(Argument((word,)) for word in config.recipe.data.arguments)]
+    arguments += [
+        _argument(config, field) for field in config.recipe.fields if _applies(field, launcher) and field.flag
+    ]
+    variables = [
+        Variable(field.env, _value(config, field), field.key)
+        for field in config.recipe.fields
+        if field.env and _applies(field, launcher)
+    ]
+    if launcher == "swift":
+        variables += _swift_variables(config)
+    return LaunchPlan(
+        config,
+        launcher,
+        tuple(arguments),
+        tuple(variables),
+        str(config.value("workdir") or ""),
+        _activation(config),
+    )
+
+
+def with_port(plan: LaunchPlan, port: int) -> LaunchPlan:
+    """The plan on another master port: what a launch here does when nobody fixed one."""
+    if PORT not in plan.config.settings:
+        return plan
+    config = plan.config.with_values({PORT: port}, Source.FIX)
+    rebuilt = build(config)
+    return replace(rebuilt, config=plan.config)
+
+
+def _launcher(config: RunConfig) -> Launcher:
+    chosen = config.value("launcher") if "launcher" in config.settings else None
+    return chosen if chosen in config.recipe.data.program else config.recipe.data.launcher
+
+
+def _applies(field: Field, launcher: Launcher) -> bool:
+    return not field.only_with or launcher in field.only_with
+
+
+def _value(config: RunConfig, field: Field) -> str | None:
+    return config.text(field.key) if config.value(field.key) is not None else None
+
+
+def _argument(config: RunConfig, field: Field) -> Argument:
+    value = config.value(field.key)
+    if value is None:
+        return Argument((), field.key, field.flag)
+    words = tuple(value) if isinstance(value, tuple) else (config.text(field.key),)
+    return Argument((field.flag, *words), field.key, field.flag)
+
+
+def _joined(config: RunConfig, key: str, flag: str) -> Argument:
+    text = config.text(key) if config.value(key) is not None else None
+    return Argument((f"{flag}={text}",) if text is not None else (), key, flag, joined=True)
+
+
+def _launch_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
+    program = config.recipe.data.program[launcher]
+    if launcher == "torchrun":
+        yield Argument(("torchrun",))
+        yield from _rendezvous(config)
+    elif launcher == "swift":
+        yield Argument(("swift", *program.command))
+    elif launcher == "python":
+        yield Argument(("python",))
+    else:
+        yield Argument(("accelerate", "launch", *program.command))
+        yield _joined(config, "nproc_per_node", "--num_processes")
+        yield _joined(config, PORT, "--main_process_port")
+    if program.module:
+        yield Argument(("-m", program.module))
+    elif program.script:
+        yield Argument((program.script,))
+
+
+def _rendezvous(config: RunConfig) -> Iterator[Argument]:
+    """One node: a port, or --standalone, which finds one. Several: who and where. Source: torchrun 2.13."""
+    yield _joined(config, "nproc_per_node", "--nproc_per_node")
+    if (config.number("nnodes") or 1) > 1:
+        yield _joined(config, "nnodes", "--nnodes")
+        yield _joined(config, "node_rank", "--node_rank")
+        yield _joined(config, "master_addr", "--master_addr")
+    elif config.value(PORT) is None:
+        yield Argument(("--standalone",))
+    yield _joined(config, PORT, "--master_port")
+
+
+def _swift_variables(config: RunConfig) -> list[Variable]:
+    """The swift command line starts torchrun itself when NPROC_PER_NODE or NNODES is set. Source: swift/cli/main.py."""
+    found = []
+    several = (config.number("nproc_per_node") or 1) > 1 or (config.number("nnodes") or 1) > 1
+    if several:
+        found.append(Variable("NPROC_PER_NODE", config.text("nproc_per_node"), "nproc_per_node"))
+    if (config.number("nnodes") or 1) > 1:
+        for name, key in (("NNODES", "nnodes"), ("NODE_RANK", "node_rank"), ("MASTER_ADDR", "master_addr")):
+            found.append(Variable(name, config.text(key) or None, key))
+    found.append(Variable("MASTER_PORT", config.text(PORT) or None, PORT))
+    return found
+
+
+def _activation(config: RunConfig) -> Activation:
+    text = str(config.value("training_env") or "") if "training_env" in config.settings else ""
+    hook = str(config.value("conda_hook") or "") if "conda_hook" in config.settings else ""
+    if not text or text == "this":
+        return Activation(text)
+    kind, _, name = text.partition(":")
+    if kind == "conda" and name:
+        return Activation("conda", name, hook)
+    return Activation("venv", text)
+
+
+def argument_values(config: RunConfig, field: Field) -> tuple[str, ...]:
+    """The words of a field's value, without its flag."""
+    value = config.value(field.key)
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, tuple) else (values.show(field, value),)

@@ -1,0 +1,84 @@
+"""How many optimizer steps a run will take, from the rows of its data.
+
+Formulas by stack; the judges are committed runs and the trainers' own samplers (tests/core/test_steps.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from prl_tui.core.batch import Batch, Numbers
+from prl_tui.core.stacks import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The fields that set how long a run goes on and what it does on the way."""
+
+    epochs: float | None = None
+    max_steps: int | None = None
+    iterations: int = 1
+    """Optimizer passes over one generation (GRPO)."""
+    save_steps: int | None = None
+    eval_steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The length of a run in optimizer steps."""
+
+    rows: int | None
+    per_epoch: int | None
+    total: int | None
+    saves: int | None = None
+    """Checkpoints before the end; the last step always saves."""
+    evaluations: int | None = None
+    generations_per_step: int | None = None
+
+
+def estimate(
+    rule: str, stack: Stack, numbers: Numbers, batch: Batch, schedule: Schedule, rows: int | None
+) -> Steps | None:
+    """The steps of a run, or None where neither the rows nor max_steps are known."""
+    per_epoch = _per_epoch(rule, stack, numbers, batch, schedule, rows) if rows is not None else None
+    total = schedule.max_steps if schedule.max_steps and schedule.max_steps > 0 else None
+    if total is None and per_epoch is not None and schedule.epochs is not None:
+        total = ceil(per_epoch * schedule.epochs)
+    if total is None and per_epoch is None:
+        return None
+    return Steps(
+        rows,
+        per_epoch,
+        total,
+        _times(total, schedule.save_steps),
+        _times(total, schedule.eval_steps) if numbers.eval_on else 0,
+        batch.global_batch if rule == "grpo" else None,
+    )
+
+
+def _times(total: int | None, every: int | None) -> int | None:
+    if total is None or not every or every < 1:
+        return None
+    return total // every
+
+
+def _per_epoch(rule: str, stack: Stack, n: Numbers, batch: Batch, schedule: Schedule, rows: int) -> int | None:
+    world, accumulation = batch.world, batch.accumulation or 1
+    if world is None or not batch.per_device or batch.per_device < 1:
+        return None
+    if n.sequence_parallel > 1:
+        world = max(1, world // n.sequence_parallel)
+    step = batch.per_device * world
+    if rule != "grpo":
+        return max(1, ceil(ceil(rows / step) / accumulation)) if rows else None
+    if not n.generations or not batch.generation_batch or n.generations < 1:
+        return None
+    if not stack.accumulation_counts:
+        return max(1, ceil(ceil(rows * n.generations * schedule.iterations / step) / accumulation))
+    prompts = batch.generation_batch // n.generations
+    if prompts < 1:
+        return None
+    repeat = batch.generation_batch // step
+    micro = (rows // prompts) * repeat * schedule.iterations
+    return max(1, ceil(micro / accumulation)) if micro else 0

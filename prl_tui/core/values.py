@@ -1,0 +1,163 @@
+"""Raw values (typed text, TOML, environment) to checked ones and back to the text that a program reads.
+
+Numbers are plain ASCII decimals: `08`, `2abc`, `1_000`, full-width digits and `nan` are refused, here and in
+every exported script alike.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from prl_tui.core.recipe import Field
+from prl_tui.i18n import t
+
+_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})", re.ASCII)
+_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)?(?:\.[0-9]+|\.)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_HAS_DIGIT = re.compile(r"^-?\.?[0-9]", re.ASCII)
+_YES = {"true", "1", "yes", "on"}
+_NO = {"false", "0", "no", "off"}
+
+
+def parse(field: Field, raw: object) -> tuple[Any, str]:
+    """`(value, problem)`: the value as its type, and one sentence when it is wrong ("" when it is right).
+
+    A number outside its bounds is returned beside its problem, so that the arithmetic can still be shown.
+    """
+    if raw is None:
+        return None, ""
+    if isinstance(raw, str) and "\x00" in raw:
+        return None, t("{key} contains a NUL character, which no program can receive.", key=field.key)
+    return _PARSERS.get(field.type, _text)(field, raw)
+
+
+def show(field: Field, value: object) -> str:
+    """The text that a form shows and a program reads; "" for a value that is not set."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return field.words[0] if value else field.words[1]
+    if isinstance(value, float):
+        return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+    if isinstance(value, (list, tuple)):
+        return " ".join(str(item) for item in value)
+    return str(value)
+
+
+def example(field: Field) -> str:
+    """A value of this field that works."""
+    if field.default is not None and not field.template:
+        return show(field, field.default)
+    if field.choices:
+        return field.choices[0]
+    if field.type in {"int", "float"}:
+        return show(field, int(field.min) if field.min is not None else 1)
+    return {"bool": field.words[0], "gpus": "0,1", "json": "{}"}.get(field.type, "…")
+
+
+def _int(field: Field, raw: object) -> tuple[Any, str]:
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        return raw, _bounds(field, raw)
+    text = raw.strip() if isinstance(raw, str) else str(raw)
+    if not isinstance(raw, str) or not _INT.fullmatch(text):
+        return None, t(
+            "{key}: {value} is not a whole number; {example} would work.",
+            key=field.key, value=quote(raw), example=example(field),
+        )  # fmt: skip
+    return int(text), _bounds(field, int(text))
+
+
+def _float(field: Field, raw: object) -> tuple[Any, str]:
+    if isinstance(raw, (int, float)) and not isinstance(raw, bool):
+        if not math.isfinite(raw):
+            return None, _not_number(field, raw)
+        return raw, _bounds(field, raw)
+    text = raw.strip() if isinstance(raw, str) else ""
+    if not _HAS_DIGIT.match(text) or not _FLOAT.fullmatch(text):
+        return None, _not_number(field, raw)
+    if _INT.fullmatch(text):
+        return int(text), _bounds(field, int(text))
+    value = float(text)
+    if not math.isfinite(value):
+        return None, _not_number(field, raw)
+    return value, _bounds(field, value)
+
+
+def _not_number(field: Field, raw: object) -> str:
+    return t(
+        "{key}: {value} is not a number; {example} would work.",
+        key=field.key, value=quote(raw), example=example(field),
+    )  # fmt: skip
+
+
+def _bounds(field: Field, value: float) -> str:
+    if field.min is not None and value < field.min:
+        return t(
+            "{key} must be at least {least}, not {value}.",
+            key=field.key, least=number(field.min), value=number(value),
+        )  # fmt: skip
+    if field.max is not None and value > field.max:
+        return t(
+            "{key} must be at most {most}, not {value}.",
+            key=field.key, most=number(field.max), value=number(value),
+        )  # fmt: skip
+    return ""
+
+
+def _bool(field: Field, raw: object) -> tuple[Any, str]:
+    text = str(raw).strip().lower()
+    if isinstance(raw, bool) or text in _YES | _NO:
+        return (raw if isinstance(raw, bool) else text in _YES), ""
+    return None, t(
+        "{key}: {value} is neither {yes} nor {no}.",
+        key=field.key, value=quote(raw), yes=field.words[0], no=field.words[1],
+    )  # fmt: skip
+
+
+def _choice(field: Field, raw: object) -> tuple[Any, str]:
+    text = show(field, raw) if not isinstance(raw, str) else raw
+    if text in field.choices:
+        return text, ""
+    return None, t(
+        "{key}: {value} is not one of {choices}.",
+        key=field.key, value=quote(raw), choices=", ".join(field.choices),
+    )  # fmt: skip
+
+
+def _list(_field: Field, raw: object) -> tuple[Any, str]:
+    if isinstance(raw, (list, tuple)):
+        return tuple(str(item) for item in raw), ""
+    return tuple(str(raw).split()), ""
+
+
+def _json(field: Field, raw: object) -> tuple[Any, str]:
+    text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
+    try:
+        json.loads(text)
+    except ValueError:
+        return None, t("{key}: {value} is not JSON; {example} would work.", key=field.key, value=quote(raw),
+                       example=example(field))  # fmt: skip
+    return text, ""
+
+
+def _text(field: Field, raw: object) -> tuple[Any, str]:
+    return (raw if isinstance(raw, str) else show(field, raw)), ""
+
+
+_PARSERS = {
+    "int": _int, "float": _float, "bool": _bool, "choice": _choice, "list": _list, "json": _json,
+}  # fmt: skip
+
+
+def number(value: float) -> str:
+    """A number without a needless `.0`."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def quote(raw: object) -> str:
+    """A value as a person typed it, between quotes, shortened."""
+    text = raw if isinstance(raw, str) else repr(raw) if not isinstance(raw, bool) else str(raw).lower()
+    text = text if len(text) <= 60 else text[:57] + "…"
+    return f"“{text}”"

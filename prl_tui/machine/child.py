@@ -1,0 +1,41 @@
+"""How a Python child of this program starts and ends.
+
+A child must find this very package, must not find the modules that happen to lie in the working directory (a
+training folder may hold a `json.py` or a `pynvml.py`), and must not outlive its parent.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
+_BOOT = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; "
+    "root = sys.argv[1]; root in sys.path or sys.path.insert(0, root); "
+    "from {module} import main; sys.exit(main(sys.argv[2:]))"
+)
+_PR_SET_PDEATHSIG = 1
+
+
+def python_argv(module: str, *arguments: str) -> list[str]:
+    """The command that runs `module.main(arguments)` in a fresh interpreter of the same installation.
+
+    Unlike `python -m`, it keeps the working directory out of the import path.
+    """
+    return [sys.executable, "-c", _BOOT.format(module=module), _PACKAGE_PARENT, *arguments]
+
+
+def die_with_parent(parent: int | None = None) -> bool:
+    """Ask the kernel to kill this process when the thread that started it ends; False if the parent is gone.
+
+    `parent` is the pid that the starter knows itself by: it shows a parent that died before this call.
+    """
+    import ctypes  # not paid for by those who only start children
+    import signal
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if hasattr(libc, "prctl"):
+        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    return parent is None or os.getppid() == parent

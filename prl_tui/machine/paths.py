@@ -1,0 +1,64 @@
+"""The only place that knows directories: the person's (XDG) and the project's.
+
+Nothing is created here: whoever writes makes the folder first. The environment comes in as a mapping, so that
+tests and a served app never read the developer's home by accident.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "prl-tui"
+PROJECT_FOLDER = ".prl-tui"
+
+
+def home(environment: Mapping[str, str] | None = None) -> Path:
+    """The person's home; a private folder below the temporary one where there is none (some containers)."""
+    values = os.environ if environment is None else environment
+    if values.get("HOME", "").startswith("/"):
+        return Path(values["HOME"])
+    try:
+        import pwd  # only where HOME is missing
+
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"
+
+
+def config_dir(environment: Mapping[str, str] | None = None) -> Path:
+    """Settings and the person's own recipes and presets."""
+    return _xdg("XDG_CONFIG_HOME", ".config", environment)
+
+
+def state_dir(environment: Mapping[str, str] | None = None) -> Path:
+    """What outlives a session: runs, history, last choices."""
+    return _xdg("XDG_STATE_HOME", ".local/state", environment)
+
+
+def cache_dir(environment: Mapping[str, str] | None = None) -> Path:
+    """What may be deleted at any time: probes of training environments, counted data sets."""
+    return _xdg("XDG_CACHE_HOME", ".cache", environment)
+
+
+def runs_dir(environment: Mapping[str, str] | None = None) -> Path:
+    """Where run folders lie."""
+    return state_dir(environment) / "runs"
+
+
+def project_dir(working_directory: Path) -> Path:
+    """The folder in a working directory that holds its own recipes and presets."""
+    return working_directory / PROJECT_FOLDER
+
+
+def _xdg(variable: str, below_home: str, environment: Mapping[str, str] | None) -> Path:
+    values = os.environ if environment is None else environment
+    chosen = values.get(variable, "")
+    # The XDG rules: a path that is not absolute is ignored.
+    base = Path(chosen) if chosen.startswith("/") else home(environment) / below_home
+    return base / NAME

@@ -1,0 +1,163 @@
+"""Which processes belong to a run, and signals that reach them and nobody else.
+
+A process is named by its pid and its start time (a *birth*): pids come round again, births don't. torchrun puts
+each rank in its own session, and a daemon leaves its parent, so a process group is never the whole run.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from prl_tui.runs.records import MARKER, STATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    Birth = tuple[int, int]
+    """pid, and start time in clock ticks since boot."""
+
+_MARK = b"\0" + MARKER.encode() + b"="
+_KTHREADD = 2
+
+
+class Seen:
+    """One live process of one scan of /proc."""
+
+    __slots__ = ("group", "parent", "pid", "ticks")
+
+    def __init__(self, pid: int, parent: int, group: int, ticks: int) -> None:
+        self.pid, self.parent, self.group, self.ticks = pid, parent, group, ticks
+
+    @property
+    def birth(self) -> Birth:
+        """What names this process for good."""
+        return self.pid, self.ticks
+
+
+def start_ticks(pid: int) -> int | None:
+    """Start time of a live process in clock ticks since boot; None when it is gone or a zombie."""
+    seen = _look(pid)
+    return seen.ticks if seen else None
+
+
+def birth(pid: int) -> Birth | None:
+    """The birth of a live process, None when it is gone or a zombie."""
+    ticks = start_ticks(pid)
+    return None if ticks is None else (pid, ticks)
+
+
+def is_alive(process: Birth) -> bool:
+    """Whether exactly this process still lives."""
+    return start_ticks(process[0]) == process[1]
+
+
+def scan() -> dict[int, Seen]:
+    """Every live process that /proc shows, by pid."""
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208  (hot: names, not paths)
+    except OSError:
+        return {}
+    found = (_look(int(name)) for name in names if name.isdigit())
+    return {seen.pid: seen for seen in found if seen is not None}
+
+
+def tree(roots: Iterable[int], folder: Path, spare: Collection[int] = ()) -> list[Seen]:
+    """The live processes of the run in `folder`: those below `roots`, and those that carry its mark.
+
+    `roots` themselves count only when they carry the mark; `spare` never counts. A process below that carries the
+    mark of another run, and all that is below it, belongs to that run.
+    """
+    table = scan()
+    children: dict[int, list[int]] = {}
+    for seen in table.values():
+        children.setdefault(seen.parent, []).append(seen.pid)
+    mark = os.fsencode(folder)
+    marks = {pid: _mark_of(pid) for pid, seen in table.items() if _KTHREADD not in (pid, seen.parent)}
+    found = {pid for pid, carried in marks.items() if carried == mark}
+    todo = [*found, *roots]
+    walked = set(todo)
+    while todo:
+        for child in children.get(todo.pop(), ()):
+            if child not in walked and not _is_another_run(marks.get(child), mark):
+                walked.add(child)
+                found.add(child)
+                todo.append(child)
+    return [table[pid] for pid in sorted(found) if pid not in spare]
+
+
+def send(process: Birth, number: int) -> bool:
+    """Signal exactly this process; False when it is gone. PermissionError when it belongs to somebody else."""
+    pid, ticks = process
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    except (AttributeError, OSError):  # before Linux 5.3
+        return _send_by_pid(process, number)
+    try:
+        if start_ticks(pid) != ticks:  # compared after the process was pinned, so that it cannot change hands
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process as one text, its short name where that is hidden, "" when it is gone."""
+    words = _read(f"/proc/{pid}/cmdline").rstrip(b"\0")
+    return (words.replace(b"\0", b" ") or _read(f"/proc/{pid}/comm").strip()).decode("utf-8", "replace")
+
+
+def _send_by_pid(process: Birth, number: int) -> bool:
+    if not is_alive(process):
+        return False
+    try:
+        os.kill(process[0], number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _look(pid: int) -> Seen | None:
+    # the name in parentheses may hold spaces and parentheses itself, so count fields from its last one
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    if len(fields) < 20:
+        return None
+    if fields[0] in b"ZX" and int(fields[17]) <= 1:  # more threads: only the main one has ended
+        return None
+    return Seen(pid, int(fields[1]), int(fields[2]), int(fields[19]))
+
+
+def _mark_of(pid: int) -> bytes | None:
+    environment = b"\0" + _read(f"/proc/{pid}/environ")
+    start = environment.find(_MARK)
+    if start < 0:
+        return None
+    return environment[start + len(_MARK) :].split(b"\0", 1)[0]
+
+
+def _is_another_run(carried: bytes | None, mark: bytes) -> bool:
+    # a training script may use the name for a folder of its own: only a real run's folder counts
+    return carried is not None and carried != mark and Path(os.fsdecode(carried), STATE).exists()
+
+
+def _read(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        parts = []
+        while part := os.read(descriptor, 1 << 14):
+            parts.append(part)
+        return b"".join(parts)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,89 @@
+"""Names of the files in a run folder, and its JSON records in and out.
+
+The supervisor imports this, so it stays light: no dataclasses, no typing, no sentences.
+"""
+
+from __future__ import annotations
+
+import json
+
+from prl_tui import atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SCHEMA = 1
+"""Version of every record in the folder; a reader refuses newer ones."""
+
+MARKER = "PRL_RUN_DIR"
+"""Environment variable that every process of a run inherits: the run folder's absolute path."""
+
+RUN = "run.json"
+STATE = "state.json"
+LOCK = "lock"
+HEARTBEAT = "heartbeat"
+STOP = "stop.json"
+EXIT = "exit.json"
+OUTPUT = "output.log"
+RANKS = "ranks"
+NARRATION = "supervisor.log"
+
+HEARTBEAT_EVERY = 5.0
+"""Seconds between two heartbeats."""
+
+HEARTBEAT_FRESH = 30.0
+"""Seconds after which a heartbeat proves nothing any more: six missed ones."""
+
+
+class Broken:
+    """A record that is there but cannot be used."""
+
+    __slots__ = ("code", "file", "reason")
+
+    def __init__(self, file: str, code: str, reason: str = "") -> None:
+        self.file = file
+        """Name of the file inside the run folder."""
+        self.code = code
+        """`unreadable`, `not-json`, `newer` or `shape`."""
+        self.reason = reason
+        """The system's or the parser's words, the newer schema, or the missing key."""
+
+
+def read_record(path: Path) -> dict[str, object] | Broken | None:
+    """The record, what is wrong with it, or None when there is no such file. Never raises."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        return Broken(path.name, "unreadable", problem.strerror or str(problem))
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError) as problem:
+        return Broken(path.name, "not-json", "empty file" if not raw.strip() else str(problem))
+    if not isinstance(value, dict):
+        return Broken(path.name, "shape", "schema")
+    schema = value.get("schema")
+    if not isinstance(schema, int):
+        return Broken(path.name, "shape", "schema")
+    if schema > SCHEMA:
+        return Broken(path.name, "newer", str(schema))
+    return value
+
+
+def write_record(path: Path, value: Mapping[str, object]) -> None:
+    """Write a record durably (fsync + rename), readable by its owner only. OSError when that is impossible."""
+    record = {"schema": SCHEMA, **value}
+    try:
+        atomic.write_text(path, json.dumps(record, ensure_ascii=False, indent=1) + "\n", 0o600)
+    except UnicodeEncodeError:  # a path or an argument that is not UTF-8: keep its bytes as escapes
+        atomic.write_text(path, json.dumps(record, indent=1) + "\n", 0o600)
+
+
+def write_heartbeat(path: Path, value: Mapping[str, object]) -> None:
+    """Replace the heartbeat in one step, without fsync: a disk busy with a checkpoint must not stall the log."""
+    beside = path.with_name(f".{path.name}.tmp")
+    beside.write_text(json.dumps({"schema": SCHEMA, **value}) + "\n")
+    beside.replace(path)

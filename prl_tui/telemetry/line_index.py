@@ -1,0 +1,161 @@
+"""Where the lines of a growing log are: one newline count per 64 KiB, so that any window is found at once.
+
+The count of a block is `bytes.count`, so indexing costs no Python work per line and 8 bytes per 64 KiB of log. A
+window is found by bisection over the counts and inside one block. A file that does not exist yet is an empty
+index; truncation, rotation and replacement start it again (`generation` grows).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Protocol
+
+from prl_tui.telemetry.followed_file import FollowedFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BLOCK = 1 << 16
+LINE_LIMIT = 8192
+"""Bytes of one line that are handed out: its last ones, where a progress bar's newest state is."""
+
+
+class LineSource(Protocol):
+    """What a log view or a search needs: lines by number, of something that grows."""
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are now, an unfinished last one included."""
+
+    @property
+    def generation(self) -> int:
+        """Changes when line numbers of before mean nothing any more."""
+
+    @property
+    def problem(self) -> OSError | None:
+        """Why the log cannot be read now, or None."""
+
+    def update(self, budget: int) -> int:
+        """Take in at most about `budget` new bytes; how many it were."""
+
+    def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
+        """Lines `first` to `first + count - 1` as bytes, each cut to its last `limit` bytes."""
+
+
+class LineIndex:
+    """Sparse line index of one append-only file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        """Bytes indexed so far."""
+        self.complete_lines = 0
+        """Lines that have their newline."""
+        self._file = FollowedFile(path)
+        self._generation = 0
+        self._before = array("Q", [0])  # newlines before block b
+        self._open_end = False
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are now, an unfinished last one included."""
+        return self.complete_lines + self._open_end
+
+    @property
+    def generation(self) -> int:
+        """Grows when the file was truncated or replaced: line numbers of before mean nothing any more."""
+        return self._file.generation
+
+    @property
+    def problem(self) -> OSError | None:
+        """Why the file cannot be read now; None when it can, or is not there yet."""
+        return self._file.problem
+
+    def update(self, budget: int = 4 << 20) -> int:
+        """Index at most `budget` new bytes; returns how many, 0 when there is nothing new."""
+        end = self._file.size(self.size)
+        if self._file.generation != self._generation:
+            self._start_again()
+        if end is None:
+            return 0
+        start = self.size
+        end = min(end, start + budget)
+        while self.size < end:
+            data = self._file.read(self.size, min(16 * BLOCK - self.size % BLOCK, end - self.size))
+            if not data:
+                break
+            self._file.note(self.size, data)
+            self._count(data)
+        return self.size - start
+
+    def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
+        """Lines `first` to `first + count - 1` as bytes, each cut to its last `limit` bytes."""
+        wanted = min(count, self.lines - first)
+        if first < 0 or wanted <= 0:
+            return []
+        found: list[bytes] = []
+        position = self._start_of(first)
+        window = min(max(256 * wanted, BLOCK // 4), 16 * BLOCK)
+        while len(found) < wanted:
+            data = self._file.read(position, min(window, self.size - position))
+            if not data:
+                break
+            *whole, rest = data.split(b"\n")
+            if whole:
+                found.extend(line[-limit:] for line in whole)
+                position += len(data) - len(rest)
+            else:  # longer than the window, or the unfinished last one
+                end = self._end_of(first + len(found))
+                begin = max(position, end - limit)
+                found.append(self._file.read(begin, end - begin))
+                position = end + 1
+                if position > self.size:
+                    break
+        return found[:wanted]
+
+    def close(self) -> None:
+        """Give the file descriptor back."""
+        self._file.close()
+
+    def _start_again(self) -> None:
+        self._generation = self._file.generation
+        self.size = self.complete_lines = 0
+        self._before = array("Q", [0])
+        self._open_end = False
+
+    def _count(self, data: bytes) -> None:
+        position = 0
+        while position < len(data):
+            take = min(BLOCK - self.size % BLOCK, len(data) - position)
+            self.complete_lines += data.count(b"\n", position, position + take)
+            self.size += take
+            position += take
+            if self.size % BLOCK == 0:
+                self._before.append(self.complete_lines)
+        self._open_end = not data.endswith(b"\n")
+
+    def _start_of(self, line: int) -> int:
+        """Offset of the first byte of `line`: one after the `line`-th newline."""
+        if line == 0:
+            return 0
+        block = bisect_right(self._before, line - 1) - 1
+        data = self._file.read(block * BLOCK, BLOCK)
+        missing = line - self._before[block]
+        low, high = 0, len(data)
+        while high - low > 2048:  # halving by count() stays in C until few newlines are left
+            middle = (low + high) // 2
+            left = data.count(b"\n", low, middle)
+            if left >= missing:
+                high = middle
+            else:
+                missing -= left
+                low = middle
+        position = low - 1
+        for _ in range(missing):
+            position = data.find(b"\n", position + 1)
+        return block * BLOCK + position + 1
+
+    def _end_of(self, line: int) -> int:
+        """Offset of the newline that ends `line`, or the end of what is indexed."""
+        return self._start_of(line + 1) - 1 if line < self.complete_lines else self.size
