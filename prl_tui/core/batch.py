@@ -22,7 +22,7 @@ class Violation(NamedTuple):
     severity: str = "error"
 
 
-def broken(code: str, part: str, severity: str = "error", **figures: object) -> Violation:
+def broken(code: str, part: str, severity: str = "error", /, **figures: object) -> Violation:
     """A violation with its figures by name."""
     return Violation(code, part, tuple(figures.items()), severity)
 

@@ -67,9 +67,10 @@ def read_toml(path: Path) -> dict[str, object]:
     if not text.strip():
         raise ValueError(t("{path} is empty.", path=path))
     try:
-        return tomllib.loads(text)
+        table: dict[str, object] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(_syntax(path, text, str(error))) from None
+    return table
 
 
 def _syntax(path: Path, text: str, reason: str) -> str:

@@ -24,7 +24,7 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Where each value came from when the file was written; a value without an entry is the file's own."""
 
 
-class UnknownKey(ValueError):
+class UnknownKeyError(ValueError):
     """A key that the recipe does not have; the message names the nearest one."""
 
 
@@ -45,7 +45,7 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
     for name, raw in data.values.items():
         key = find_key(recipe, name)
         if key is None:
-            raise UnknownKey(f"{path}: values: {no_field(config, name)}")
+            raise UnknownKeyError(f"{path}: values: {no_field(config, name)}")
         changes[key] = None if raw == "" and recipe.by_key[key].type not in {"str", "path"} else raw
     known = {key: raw for key, raw in changes.items() if not _same_as_preset(config, key, raw, data.sources)}
     return config.with_values(known, Source.FILE, dict.fromkeys(known, str(path)))
@@ -79,7 +79,7 @@ def dump(config: RunConfig, comment: str = "") -> str:
     return head + tomli_w.dumps(table, multiline_strings=False)
 
 
-def _plain(config: RunConfig, key: str) -> Any:  # noqa: ANN401
+def _plain(config: RunConfig, key: str) -> Any:
     """The value as TOML writes it: numbers that a person typed in another form keep that form."""
     setting = config.settings[key]
     if setting.value is None:

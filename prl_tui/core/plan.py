@@ -9,12 +9,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from prl_tui.core import values
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Launcher
 
 PORT = "master_port"
+When = Literal["", "several-nodes", "several-processes", "no-port"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Argument:
     flag: str = ""
     joined: bool = False
     """`--flag=value` in one word."""
+    when: When = ""
+    """Stands only under this condition, which an overriding variable can change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,9 @@ class Variable:
 
     name: str
     value: str | None
-    """None when the field behind it is not set."""
+    """None when the field behind it is not set, or the condition does not hold."""
     key: str = ""
+    when: When = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +159,20 @@ def _argument(config: RunConfig, field: Field) -> Argument:
     return Argument((field.flag, *words), field.key, field.flag)
 
 
-def _joined(config: RunConfig, key: str, flag: str) -> Argument:
-    text = config.text(key) if config.value(key) is not None else None
-    return Argument((f"{flag}={text}",) if text is not None else (), key, flag, joined=True)
+def _joined(config: RunConfig, key: str, flag: str, when: When = "") -> Argument:
+    text = config.text(key) if config.value(key) is not None and holds(config, when) else None
+    return Argument((f"{flag}={text}",) if text is not None else (), key, flag, True, when)
+
+
+def holds(config: RunConfig, when: When) -> bool:
+    """Whether an argument's condition is true of a config."""
+    nodes, processes = config.number("nnodes") or 1, config.number("nproc_per_node") or 1
+    return {
+        "": True,
+        "several-nodes": nodes > 1,
+        "several-processes": nodes > 1 or processes > 1,
+        "no-port": config.value(PORT) is None and nodes < 2,
+    }[when]
 
 
 def _launch_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
@@ -181,26 +197,25 @@ def _launch_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
 def _rendezvous(config: RunConfig) -> Iterator[Argument]:
     """One node: a port, or --standalone, which finds one. Several: who and where. Source: torchrun 2.13."""
     yield _joined(config, "nproc_per_node", "--nproc_per_node")
-    if (config.number("nnodes") or 1) > 1:
-        yield _joined(config, "nnodes", "--nnodes")
-        yield _joined(config, "node_rank", "--node_rank")
-        yield _joined(config, "master_addr", "--master_addr")
-    elif config.value(PORT) is None:
-        yield Argument(("--standalone",))
+    for key in ("nnodes", "node_rank", "master_addr"):
+        yield _joined(config, key, f"--{key}", "several-nodes")
+    yield Argument(("--standalone",) if holds(config, "no-port") else (), when="no-port")
     yield _joined(config, PORT, "--master_port")
 
 
 def _swift_variables(config: RunConfig) -> list[Variable]:
-    """The swift command line starts torchrun itself when NPROC_PER_NODE or NNODES is set. Source: swift/cli/main.py."""
-    found = []
-    several = (config.number("nproc_per_node") or 1) > 1 or (config.number("nnodes") or 1) > 1
-    if several:
-        found.append(Variable("NPROC_PER_NODE", config.text("nproc_per_node"), "nproc_per_node"))
-    if (config.number("nnodes") or 1) > 1:
-        for name, key in (("NNODES", "nnodes"), ("NODE_RANK", "node_rank"), ("MASTER_ADDR", "master_addr")):
-            found.append(Variable(name, config.text(key) or None, key))
-    found.append(Variable("MASTER_PORT", config.text(PORT) or None, PORT))
-    return found
+    """The swift command starts torchrun itself when NPROC_PER_NODE or NNODES is set. Source: swift/cli/main.py."""
+    table: tuple[tuple[str, str, When], ...] = (
+        ("NPROC_PER_NODE", "nproc_per_node", "several-processes"),
+        ("NNODES", "nnodes", "several-nodes"),
+        ("NODE_RANK", "node_rank", "several-nodes"),
+        ("MASTER_ADDR", "master_addr", "several-nodes"),
+        ("MASTER_PORT", PORT, ""),
+    )
+    return [
+        Variable(name, config.text(key) or None if holds(config, when) else None, key, when)
+        for name, key, when in table
+    ]
 
 
 def _activation(config: RunConfig) -> Activation:

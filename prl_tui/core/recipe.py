@@ -97,17 +97,24 @@ class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Part → field key, where the program's name differs from the usual one."""
 
 
+class Anchor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A console line that tells how far a run is."""
+
+    key: str
+    """A phase (ranks, arguments, model, dataset, ready, done) or `checkpoint`."""
+    pattern: str
+    """A regular expression; named groups become facts: metrics_path, checkpoint, world_size."""
+
+
 class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a run of the recipe leaves behind and how its log looks."""
 
-    metrics: str = "logging.jsonl"
-    metrics_anchor: str = r"The logging file will be saved in: (?P<path>.+)"
-    done: str = r"End time of running main:"
-    bars: tuple[str, ...] = ("Train",)
-    checkpoint: str = r"Saving model checkpoint to (?P<path>.+)"
-    loss: str = "loss"
+    anchors: tuple[Anchor, ...] = ()
+    """Empty: ms-swift's own."""
+    bars: tuple[str, ...] = ()
+    """Descriptions of the training's progress bar; empty: the usual ones."""
     curves: tuple[str, ...] = ("loss",)
-    saves_on_term: bool = False
+    """Metrics worth a chart, the first ones first."""
 
 
 class RecipeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -109,7 +109,7 @@ class ProgressBar:
 
 def _can_write(stream: TextIO, text: str) -> bool:
     try:
-        text.encode(stream.encoding or "ascii")
+        text.encode(stream.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prl_tui.demo.checkpoint import read_state
+from prl_tui.demo.console import PREFIX
 from prl_tui.demo.faults import Faults
 from prl_tui.demo.options import read_options
 from prl_tui.demo.ranks import accumulation, place_in
@@ -43,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f" max_steps ({options.max_steps}) leaves nothing to train"
         )
 
+    # On every rank, and before the seconds that torch takes to import.
+    print(f"{PREFIX} {place}", flush=True)
+    faults.at_start()
+    warnings.filterwarnings("ignore", message="Failed to initialize NumPy")  # nothing here needs it
     from prl_tui.demo.trainer import train
 
     train(options, place, micro_batches, faults, resumed)

@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from prl_tui import __version__, atomic
 from prl_tui.demo.checkpoint import checkpoint_path, checkpoints_in, forget_old, write_checkpoint
 from prl_tui.demo.comm import Comm
-from prl_tui.demo.console import PREFIX, Console
+from prl_tui.demo.console import Console
 from prl_tui.demo.corpus import CORPUS
 from prl_tui.demo.data import Order, positions, read_corpus
 from prl_tui.demo.folder import make_run_folder
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 def train(options: Options, place: Place, micro_batches: int, faults: Faults, resumed: dict[str, Any] | None) -> None:
     """Train on this rank from start to end; `resumed` is the trainer's state of the checkpoint to go on from."""
     console = Console(place.rank)
-    console.say(f"{PREFIX} {place}")
-    faults.at_start()
     torch.set_num_threads(options.num_threads)
     comm = Comm(place, options.device)
     made = make_run_folder(options.output_dir, options.add_version, datetime.now()) if place.first else ""
@@ -64,7 +62,7 @@ class Trainer:
         self.step = 0
         self.samples_seen = 0
         self.best_metric: float | None = None
-        self.best_step = 0
+        self.best_checkpoint: Path | None = None
         self.corpus = read_corpus(CORPUS.read_text(encoding="utf-8"), options.block_size)
         self.order = Order(len(self.corpus.train), options.seed)
         torch.manual_seed(options.seed)
@@ -88,6 +86,9 @@ class Trainer:
         self.step = self.journal.first_step = int(state["global_step"])
         self.samples_seen = int(state["samples_seen"])
         self.journal.history = list(state["log_history"])
+        self.best_metric = state.get("best_metric")
+        best = state.get("best_model_checkpoint")
+        self.best_checkpoint = Path(best) if best else None
         if not restore_random_state(checkpoint, place.rank, place.world_size, device):
             torch.manual_seed(self.options.seed + place.rank + self.step)
             self.console.info("The checkpoint has no random state for these ranks: a new one begins.")
@@ -259,7 +260,7 @@ class Trainer:
         values.update(speed_metrics("eval", time.monotonic() - began, len(rows), len(batches)))
         values["eval_token_acc"] = total_correct / (len(rows) * options.block_size)
         if self.best_metric is None or loss_now < self.best_metric:
-            self.best_metric, self.best_step = loss_now, self.step
+            self.best_metric, self.best_checkpoint = loss_now, checkpoint_path(self.folder, self.step)
         if place.first:
             self._write(values)
 
@@ -278,18 +279,17 @@ class Trainer:
                 atomic.write_json(folder / "args.json", self._arguments())
 
             write_checkpoint(self.folder, self.step, self._state(), fill)
-            forget_old(self.folder, self.options.save_total_limit, self._best_checkpoint(existing=False))
+            forget_old(self.folder, self.options.save_total_limit, self.best_checkpoint)
         self.comm.wait_for_all()
 
     def _state(self) -> dict[str, object]:
-        options, best = self.options, self._best_checkpoint(existing=False)
+        options, best = self.options, self.best_checkpoint
         return {
             "global_step": self.step,
             "max_steps": options.max_steps,
             "epoch": self._epoch,
             "samples_seen": self.samples_seen,
             "best_metric": self.best_metric,
-            "best_global_step": self.best_step or None,
             "best_model_checkpoint": str(best) if best else None,
             "logging_steps": options.logging_steps,
             "save_steps": options.save_steps,
@@ -298,17 +298,13 @@ class Trainer:
             "log_history": self.journal.history,
         }
 
-    def _best_checkpoint(self, existing: bool) -> Path | None:
-        path = checkpoint_path(self.folder, self.best_step) if self.best_step else None
-        return None if path is None or (existing and not path.is_dir()) else path
-
     def _summarize(self) -> None:
         """Say and log what came of the run; this alone does not mean success."""
         if not self.comm.place.first:
             return
         present = checkpoints_in(self.folder)
         last = present[-1] if present else None
-        best = self._best_checkpoint(existing=True)
+        best = self.best_checkpoint if self.best_checkpoint and self.best_checkpoint.is_dir() else None
         self.console.info(f"last_model_checkpoint: {last}")
         self.console.info(f"best_model_checkpoint: {best}")
         summary: dict[str, object] = {"train_dataset": self.corpus.train.length_text()}

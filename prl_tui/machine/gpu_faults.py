@@ -55,7 +55,7 @@ def _with_details(code: str, values: dict[str, str]) -> str:
             "The NVIDIA driver has not answered for {seconds} s: a GPU may hang, `dmesg` on the host would show it",
             seconds=values.get("seconds", "–"),
         )
-    return t("The GPU reader ended by itself ({how}) and is started again", how=values.get("how", "–"))
+    return t("The process that reads the GPUs ended by itself: {how}", how=values.get("how", "–"))
 
 
 def _plain() -> dict[str, str]:

@@ -8,19 +8,14 @@ exit waits for it. A child that cannot be killed (it hangs inside the driver) is
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
-import subprocess
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prl_tui.machine import sampler_child
 from prl_tui.machine.gpu_faults import GpuFault
-from prl_tui.machine.gpus import GpuSnapshot, keep_lost
-from prl_tui.machine.sampler_child import SamplerChild
+from prl_tui.machine.gpus import SLOWER_WITHOUT_GPUS, GpuSnapshot, keep_lost
+from prl_tui.machine.sampler_child import SamplerChild, Wake, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,20 +78,21 @@ class GpuFeed:
         """Begin sampling; nothing happens if it already does."""
         if self._pump is None:
             self._begun = self._clock()
-            self._pump = _Pump(self)
+            self._pump = _Pump(self._spawn, self._take, self._first_answer, self._hang_after)
             self._pump.start()
 
     def latest(self) -> Reading:
         """The last snapshot with its age; never waits."""
         now = self._clock()
+        last, pump = self._last, self._pump
         waited = now - self._begun if self._begun is not None else 0.0
-        pump = self._pump
+        age = now - last[1] if last else None
         fault, restarts = (pump.fault, pump.restarts) if pump else (None, 0)
-        if self._last is None:
+        if fault is not None and fault.code == "hung":
+            fault = GpuFault("hung", {"seconds": f"{waited if age is None else age:.0f}"})
+        if last is None or age is None:
             return Reading(None, None, fault is not None, waited, fault, restarts)
-        snapshot, came = self._last
-        age = now - came
-        return Reading(snapshot, age, fault is not None or age > self._stale_after(snapshot), waited, fault, restarts)
+        return Reading(last[0], age, fault is not None or age > self._stale_after(last[0]), waited, fault, restarts)
 
     def stop(self) -> None:
         """Kill the child and forget it; the last snapshot stays. Never waits for a hung driver."""
@@ -109,24 +105,17 @@ class GpuFeed:
         """The sampler's pid while there is one."""
         return self._pump.child_pid if self._pump else None
 
-    def keep(self, data: bytes) -> None:
-        """Take one line of the child."""
-        snapshot = sampler_child.parse(data)
-        if snapshot is not None:
-            before = self._last[0] if self._last else None
-            self._last = (keep_lost(before, snapshot), self._clock())
-
-    def deadline(self, *, answered: bool) -> float:
-        """Seconds of silence that are too long now."""
-        return self._hang_after if answered else self._first_answer
-
-    def spawn(self) -> SamplerChild:
-        """Start a child; OSError if that is impossible."""
+    def _spawn(self) -> SamplerChild:
         return SamplerChild(["--interval", str(self.interval)], self._environment)
 
-    def _stale_after(self, snapshot: GpuSnapshot) -> float:
-        from prl_tui.machine.sampler import SLOWER_WITHOUT_GPUS
+    def _take(self, line: bytes) -> bool:
+        """Keep one line of the child; False if it is no snapshot."""
+        snapshot = parse(line)
+        if snapshot is not None:
+            self._last = (keep_lost(self._last[0] if self._last else None, snapshot), self._clock())
+        return snapshot is not None
 
+    def _stale_after(self, snapshot: GpuSnapshot) -> float:
         period = self.interval if snapshot.fault is None else max(self.interval, SLOWER_WITHOUT_GPUS)
         return max(3.0, 3 * period)
 
@@ -134,39 +123,41 @@ class GpuFeed:
 class _Pump(threading.Thread):
     """The feed's thread: one life from `start` to `stop`."""
 
-    def __init__(self, feed: GpuFeed) -> None:
+    def __init__(
+        self, spawn: Callable[[], SamplerChild], take: Callable[[bytes], bool], first_answer: float, hang_after: float
+    ) -> None:
         super().__init__(name="gpu-feed", daemon=True)
-        self._feed = feed
+        self._spawn, self._take = spawn, take
+        self._first_answer, self._hang_after = first_answer, hang_after
         self._child: SamplerChild | None = None
-        self._stopping = False
-        self._wake_read, self._wake_write = os.pipe()
         self._stuck: list[SamplerChild] = []
+        self._stopping = False
+        self._wake = Wake()
         self.fault: GpuFault | None = None
         self.restarts = 0
 
     @property
     def child_pid(self) -> int | None:
-        return self._child.pid if self._child else None
+        child = self._child
+        return child.pid if child else None
 
     def stop(self) -> None:
         """From any thread: kill the child now, and let the thread end by itself."""
         self._stopping = True
-        if self._child is not None:
-            self._child.kill()
-        with contextlib.suppress(OSError):
-            os.write(self._wake_write, b"x")
+        child = self._child
+        if child is not None:
+            child.kill()
+        self._wake.call()
 
     def run(self) -> None:
         pause = 1.0
-        try:
-            while not self._stopping:
-                answered = self._one_child()
-                pause = 1.0 if answered else min(2 * pause, LONGEST_PAUSE)
-                self._rest(pause)
+        while not self._stopping:
+            answered = self._one_child()
+            pause = 1.0 if answered else min(2 * pause, LONGEST_PAUSE)
+            if not self._stopping:
+                self._wake.wait(pause)
                 self.restarts += 1
-        finally:
-            os.close(self._wake_read)
-            os.close(self._wake_write)
+        self._wake.close()
 
     def _one_child(self) -> bool:
         """Run one child until it hangs, ends or is not wanted; whether it ever answered."""
@@ -174,38 +165,32 @@ class _Pump(threading.Thread):
         if len(self._stuck) >= _TOO_MANY_STUCK:
             return False
         try:
-            child = self._child = self._feed.spawn()
+            child = self._child = self._spawn()
         except OSError as error:
             self.fault = GpuFault("reader-ended", {"how": str(error)})
             return False
         answered, hung = False, False
-        while not self._stopping:
-            seconds = self._feed.deadline(answered=answered)
-            lines = child.read(seconds, self._wake_read)
+        while not self._stopping and not hung:
+            seconds = self._hang_after if answered else self._first_answer
+            lines = child.read(seconds, self._wake)
             if lines is None:
                 break
-            if not lines and not self._stopping:
-                hung = True
-                self.fault = GpuFault("hung", {"seconds": f"{seconds:.0f}"})
-                break
+            hung = not lines and not self._stopping
             for line in lines:
-                self._feed.keep(line)
-                answered, self.fault = True, None
+                if self._take(line):
+                    answered, self.fault = True, None
         self._let_go(child, hung=hung)
         return answered
 
     def _let_go(self, child: SamplerChild, *, hung: bool) -> None:
-        """Kill the child, and give it a moment to be gone; one that stays is left to the kernel."""
-        how = None if hung or self._stopping else child.how_it_ended(_GRACE)
-        if how is not None:
+        """Kill the child and give it a moment to be gone; one that stays is left to the kernel."""
+        if hung:
+            self.fault = GpuFault("hung")
+        elif not self._stopping and (how := child.how_it_ended(_GRACE)):
             self.fault = GpuFault("reader-ended", {"how": how})
         if not child.end(_GRACE):
             self._stuck.append(child)
         self._child = None
-
-    def _rest(self, seconds: float) -> None:
-        if not self._stopping:
-            select.select([self._wake_read], [], [], seconds)
 
 
 def once(timeout: float = FIRST_ANSWER, environment: Mapping[str, str] | None = None) -> GpuSnapshot:
@@ -217,9 +202,8 @@ def once(timeout: float = FIRST_ANSWER, environment: Mapping[str, str] | None = 
     lines = child.read(timeout)
     how = child.how_it_ended(_GRACE) if lines is None else None
     child.end(_GRACE)
-    found = sampler_child.parse(lines[-1]) if lines else None
+    found = parse(lines[-1]) if lines else None
     if found is not None:
         return found
-    if how is not None:
-        return GpuSnapshot(time.time(), fault=GpuFault("reader-ended", {"how": how}))
-    return GpuSnapshot(time.time(), fault=GpuFault("hung", {"seconds": f"{timeout:.0f}"}))
+    fault = GpuFault("hung", {"seconds": f"{timeout:.0f}"}) if how is None else GpuFault("reader-ended", {"how": how})
+    return GpuSnapshot(time.time(), fault=fault)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 State = Literal["ok", "lost", "denied", "error"]
 Kind = Literal["compute", "graphics", "mps"]
 
+SLOWER_WITHOUT_GPUS = 5.0
+"""Seconds between sweeps, at least, while there is no driver to ask."""
 MIB = 1 << 20
 FREE_BELOW = 256 * MIB
 """A GPU without processes is free below this, where the driver's own share is known."""

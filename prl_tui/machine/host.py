@@ -6,6 +6,7 @@ Processors and memory are what this process may use: affinity and cgroup limits 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import socket
@@ -34,7 +35,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """This box now."""
+    """The box at one moment."""
 
     name: str
     boot_id: str | None
@@ -46,7 +47,7 @@ class Host:
     memory: Space | None
     """Main memory, limits of the container included."""
     shm: Space | None
-    """/dev/shm, through which data loaders and NCCL pass data."""
+    """The shared-memory file system, through which data loaders and NCCL pass data."""
 
 
 def host(root: Path = Path("/")) -> Host:
@@ -92,11 +93,8 @@ def memory(root: Path = Path("/")) -> Space | None:
 def space(path: Path) -> Space | None:
     """The file system below `path`, or below its nearest folder that exists; None if it cannot be asked."""
     for folder in (path, *path.absolute().parents):
-        if folder.exists():
-            try:
-                found = os.statvfs(folder)
-            except OSError:
-                return None
+        with contextlib.suppress(OSError):
+            found = os.statvfs(folder)
             return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
     return None
 

@@ -79,11 +79,10 @@ class Nvml:
             return GpuSnapshot(self._clock(), fault=binding)
         try:
             count = int(binding.nvmlDeviceGetCount())
-            gpus = tuple(self._gpu(binding, index) for index in range(count))
-        except binding.NVMLError as error:
-            fault = nvml_faults.of_library(error)
+        except Exception as error:
             self.close()
-            return GpuSnapshot(self._clock(), driver=self._driver, cuda=self._cuda, fault=fault)
+            return GpuSnapshot(self._clock(), (), self._driver, self._cuda, nvml_faults.of_library(error))
+        gpus = tuple(self._gpu(binding, index) for index in range(count))
         found = keep_lost(self._last, GpuSnapshot(self._clock(), gpus, self._driver, self._cuda))
         if not found.gpus:
             return GpuSnapshot(found.time, (), self._driver, self._cuda, GpuFault("no-gpus"))
@@ -94,7 +93,7 @@ class Nvml:
         """Give the library back; the next sweep opens it again."""
         binding, self._binding = self._binding, None
         if binding is not None:
-            with contextlib.suppress(binding.NVMLError):
+            with contextlib.suppress(Exception):
                 binding.nvmlShutdown()
 
     def _open(self) -> ModuleType | GpuFault:
@@ -105,7 +104,7 @@ class Nvml:
             return binding
         try:
             binding.nvmlInit()
-        except binding.NVMLError as error:
+        except Exception as error:
             return nvml_faults.of_library(error)
         self._binding = binding
         reads = _Reads(binding)
@@ -242,12 +241,8 @@ class _Reads:
         for name, *arguments in calls if not self.lost else ():
             try:
                 value = cast("object", getattr(self._binding, str(name))(*arguments))
-            except self._binding.NVMLError as error:
+            except Exception as error:  # one refused value must not hide the other values
                 reason = nvml_faults.reason(error)
-            except AttributeError:
-                reason = "binding-too-old"
-            except (ValueError, TypeError):  # a name that is no UTF-8, a structure of another version
-                reason = "implausible"
             else:
                 self.missing.pop(field, None)
                 return value

@@ -51,13 +51,20 @@ def load_binding() -> ModuleType | GpuFault:
     return GpuFault("binding-shadowed", {"path": str(getattr(pynvml, "__file__", None) or "pynvml")})
 
 
-def reason(error: object) -> str:
+def reason(error: Exception) -> str:
     """The reason code of one refused value."""
     number = getattr(error, "value", None)
-    return _REASONS.get(number, f"nvml-{number}") if isinstance(number, int) else "unknown-error"
+    if isinstance(number, int):
+        return _REASONS.get(number, f"nvml-{number}")
+    if type(error).__name__ == "NVMLLibraryMismatchError":  # a versioned call that the driver's library lacks
+        return "driver-too-old"
+    if isinstance(error, AttributeError):
+        return "binding-too-old"
+    # Also a name that is no UTF-8 or a structure of another version.
+    return "implausible" if isinstance(error, (ValueError, TypeError)) else "unknown-error"
 
 
-def of_library(error: object, root: Path = Path("/")) -> GpuFault:
+def of_library(error: Exception, root: Path = Path("/")) -> GpuFault:
     """Why the library as a whole refuses; `root` is where `proc` and `dev` are looked for."""
     number = getattr(error, "value", None)
     if number == 12:

@@ -116,8 +116,7 @@ def short_command(arguments: list[str]) -> str | None:
 
 def printable(text: str) -> str:
     """`text` on one line, without controls, escapes and joiners that would move or recolour a screen."""
-    kept = (c if c.isprintable() else "·" for c in text if c not in _NOT_DRAWN)
-    return "".join(kept).encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() else "·" for c in text if c not in _NOT_DRAWN)
 
 
 def _script(arguments: list[str]) -> str:

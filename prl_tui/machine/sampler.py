@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from prl_tui.machine import gpu_json
 from prl_tui.machine.child import die_with_parent
+from prl_tui.machine.gpus import SLOWER_WITHOUT_GPUS
 from prl_tui.machine.nvml import Nvml
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
     from prl_tui.machine.gpus import GpuSnapshot
 
-SLOWER_WITHOUT_GPUS = 5.0
-"""Seconds between sweeps while there is no driver to ask."""
 _CLOSED = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 

@@ -8,12 +8,15 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
+import threading
 import time
 from typing import TYPE_CHECKING
 
 from prl_tui.i18n import t
 from prl_tui.machine import gpu_json
 from prl_tui.machine.child import python_argv
+from prl_tui.machine.processes import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,17 +26,45 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 1 << 24
 
 
+class Wake:
+    """Lets one thread end another's wait, also while that one closes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.descriptor, self._write = os.pipe()
+        self._closed = False
+
+    def call(self) -> None:
+        """End the wait, now or the next one."""
+        with self._lock:
+            if not self._closed:
+                os.write(self._write, b"x")
+
+    def wait(self, seconds: float) -> None:
+        """Until called, at most so long."""
+        _ready([self.descriptor], seconds)
+
+    def close(self) -> None:
+        """By the waiting thread, when it will wait no more."""
+        with self._lock:
+            self._closed = True
+            os.close(self.descriptor)
+            os.close(self._write)
+
+
 class SamplerChild:
     """Started when made; its standard input is the lifeline that closes when its owner dies."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """Start it; OSError if that is impossible."""
         command = python_argv("prl_tui.machine.sampler", "--parent", str(os.getpid()), *arguments)
+        # A file, as a pipe that nobody empties would stop the child once warnings had filled it.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the child)
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._errors,
             env=None if environment is None else dict(environment),
             start_new_session=True,
         )
@@ -47,13 +78,13 @@ class SamplerChild:
         """The child's process id."""
         return self._process.pid
 
-    def read(self, seconds: float, wake: int | None = None) -> list[bytes] | None:
+    def read(self, seconds: float, wake: Wake | None = None) -> list[bytes] | None:
         """Whole lines as soon as there are some; [] after `seconds` of silence or a wake-up, None at its end."""
         until = time.monotonic() + seconds
-        watched = [self._out] if wake is None else [self._out, wake]
+        watched = [self._out, *([wake.descriptor] if wake else [])]
         while True:
-            ready, _, _ = select.select(watched, [], [], max(0.0, until - time.monotonic()))
-            if not ready or wake in ready:
+            ready = _ready(watched, until - time.monotonic())
+            if self._out not in ready or len(ready) > 1:
                 return []
             data = self._take()
             if data == b"" or len(self._rest) > _LONGEST_LINE:
@@ -74,10 +105,10 @@ class SamplerChild:
     def end(self, grace: float) -> bool:
         """Kill it, close its pipes and wait at most `grace` seconds; False if it is still there."""
         self.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for file in (self._process.stdin, self._process.stdout, self._errors):
             with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+                if file is not None:
+                    file.close()
         return self._wait(grace)
 
     def how_it_ended(self, grace: float) -> str | None:
@@ -85,11 +116,18 @@ class SamplerChild:
         if not self._wait(grace):
             return None
         code = self._process.returncode
-        if code >= 0:
-            return t("exit code {code}", code=code)
-        with contextlib.suppress(ValueError):
-            return t("signal {name}", name=signal.Signals(-code).name)
-        return t("signal {name}", name=-code)
+        if code < 0:
+            return t("signal {name}", name=_signal_name(-code))
+        last = self._last_words()
+        return t("exit code {code}: {words}", code=code, words=last) if last else t("exit code {code}", code=code)
+
+    def _last_words(self) -> str:
+        """The last line that it wrote to standard error, harmless to a screen."""
+        with contextlib.suppress(OSError, ValueError):
+            self._errors.seek(0)
+            lines = self._errors.read(_LONGEST_LINE).decode("utf-8", "replace").split("\n")
+            return printable(next((line.strip() for line in reversed(lines) if line.strip()), ""))[:200]
+        return ""
 
     def _take(self) -> bytes | None:
         try:
@@ -103,6 +141,21 @@ class SamplerChild:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _ready(descriptors: Sequence[int], seconds: float) -> list[int]:
+    # poll, as select refuses descriptors from 1024 on
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return [descriptor for descriptor, _ in poll.poll(max(0.0, seconds) * 1000)]
 
 
 def parse(line: bytes) -> GpuSnapshot | None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-def here() -> dict[str, str]:
+@cache
+def here() -> Mapping[str, str]:
     """`host`, `boot_id` and `pid_namespace` of this process; what the system hides is an empty string."""
     return {"host": _host(), "boot_id": _boot_id(), "pid_namespace": _pid_namespace()}
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MARK = b"\0" + MARKER.encode() + b"="
 _KTHREADD = 2
+_CHUNK = 1 << 14
 
 
 class Seen:
@@ -153,10 +154,11 @@ def _read(path: str) -> bytes:
     except OSError:
         return b""
     try:
-        parts = []
-        while part := os.read(descriptor, 1 << 14):
-            parts.append(part)
-        return b"".join(parts)
+        data = part = os.read(descriptor, _CHUNK)
+        while len(part) == _CHUNK:  # /proc gives all that there is: a short read is the end
+            part = os.read(descriptor, _CHUNK)
+            data += part
+        return data
     except OSError:
         return b""
     finally:

@@ -6,6 +6,7 @@ The supervisor imports this, so it stays light: no dataclasses, no typing, no se
 from __future__ import annotations
 
 import json
+import os
 
 from prl_tui import atomic
 
@@ -60,7 +61,7 @@ def read_record(path: Path) -> dict[str, object] | Broken | None:
     except OSError as problem:
         return Broken(path.name, "unreadable", problem.strerror or str(problem))
     try:
-        value = json.loads(raw)
+        value = json.loads(raw.decode())
     except (ValueError, RecursionError) as problem:
         return Broken(path.name, "not-json", "empty file" if not raw.strip() else str(problem))
     if not isinstance(value, dict):
@@ -83,7 +84,13 @@ def write_record(path: Path, value: Mapping[str, object]) -> None:
 
 
 def write_heartbeat(path: Path, value: Mapping[str, object]) -> None:
-    """Replace the heartbeat in one step, without fsync: a disk busy with a checkpoint must not stall the log."""
+    """Replace the heartbeat in one step, without fsync: a disk busy with a checkpoint must not stall the log.
+
+    On a full disk only its time of change moves on, which needs no room. OSError when even that is impossible.
+    """
     beside = path.with_name(f".{path.name}.tmp")
-    beside.write_text(json.dumps({"schema": SCHEMA, **value}) + "\n")
-    beside.replace(path)
+    try:
+        beside.write_text(json.dumps({"schema": SCHEMA, **value}) + "\n")
+        beside.replace(path)
+    except OSError:
+        os.utime(path)

@@ -35,7 +35,7 @@ class SignalPipe:
 def adopt_orphans() -> bool:
     """Become the parent of every descendant whose own parent ends (Linux); False where that is impossible."""
     try:
-        import ctypes  # noqa: PLC0415  (absent from some builds of Python)
+        import ctypes  # absent from some builds of Python
 
         return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     except (ImportError, OSError, AttributeError):

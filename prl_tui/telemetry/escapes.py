@@ -59,7 +59,7 @@ _TAB = 8
 
 def _replacements() -> dict[int, str | None]:
     """What becomes of each odd character."""
-    table: dict[int, str | None] = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0))}
+    table: dict[int, str | None] = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
     table |= dict.fromkeys((0x00, 0x07, 0x08, 0x0D, 0x0E, 0x0F, 0x7F))  # no picture of their own: dropped
     table |= dict.fromkeys((0xAD, 0x061C, 0x180E, 0xFEFF, 0xFFF9, 0xFFFA, 0xFFFB))
     for first, last in ((0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F)):
@@ -75,7 +75,7 @@ _REPLACEMENTS = _replacements()
 
 
 def last_frame(raw: bytes) -> bytes:
-    """What a terminal would still show of `a\\rb\\rc`: the last part that is not blank."""
+    """What a terminal would still show of a line with carriage returns: the last part that is not blank."""
     if b"\r" not in raw:
         return raw
     for part in reversed(raw.split(b"\r")):
@@ -132,17 +132,15 @@ def _changed(look: Look, parameters: str) -> Look:
     codes = [part.split(":") for part in parameters.split(";")]
     while codes:
         code = codes.pop(0)
-        number = int(code[0] or "0")
-        if number in (38, 48):
-            colour = _long_colour(code[1:] if len(code) > 1 else None, codes)
-            if colour is not None:
-                look = (
-                    replace(look, foreground=colour)
-                    if number == 38
-                    else replace(look, background=colour)
-                )
-        else:
+        number = int(code[0] or "0") if len(code[0]) < 4 else -1
+        if number not in (38, 48):
             look = _with_code(look, number, code[1:])
+            continue
+        colour = _long_colour(code[1:] if len(code) > 1 else None, codes)
+        if colour is not None and number == 38:
+            look = replace(look, foreground=colour)
+        elif colour is not None:
+            look = replace(look, background=colour)
     return look
 
 

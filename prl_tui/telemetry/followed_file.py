@@ -25,6 +25,8 @@ class FollowedFile:
         """Grows each time what was read so far is no longer what the file holds."""
         self.problem: OSError | None = None
         """Why the file cannot be read now; None when it can, or is not there yet."""
+        self.modified: float | None = None
+        """When the file last changed, in seconds since the epoch; None before it exists."""
         self._descriptor: int | None = None
         self._identity = (0, 0)
         self._head = b""
@@ -43,6 +45,7 @@ class FollowedFile:
             return None
         if consumed and (status.st_size < consumed or not self._still_the_same(consumed)):
             self._start_again()
+        self.modified = status.st_mtime
         return status.st_size
 
     def read(self, offset: int, count: int) -> bytes:

@@ -10,7 +10,7 @@ CHAT = (
     "{%- for m in messages -%}{{- '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>\\n' -}}"
     "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}"
 )
-PLUGIN = '''try:
+PLUGIN = """try:
     from swift.rewards import ORM, orms
 except ImportError:
     from swift.plugin import ORM, orms
@@ -22,7 +22,7 @@ class TinyLength(ORM):
 
 
 orms["tiny_length"] = TinyLength
-'''
+"""
 
 
 def make_rows(path: Path, count: int) -> Path:

@@ -1,0 +1,51 @@
+"""gpus: the GPUs of this box as NVML sees them now."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+
+from prl_tui.cli.exits import Exit
+from prl_tui.i18n import t
+from prl_tui.machine.gpu_feed import GpuFeed, once
+from prl_tui.machine.gpu_json import to_json
+from prl_tui.machine.gpu_words import table
+from prl_tui.machine.gpus import GpuSnapshot
+
+
+def gpus(args: argparse.Namespace) -> int:
+    """`prl-tui gpus`: exit 4 where there is no GPU to be read."""
+    if args.watch:
+        return _watch(args.json)
+    snapshot = once()
+    _show(snapshot, args.json)
+    return Exit.IMPOSSIBLE if snapshot.problem else Exit.OK
+
+
+def _show(snapshot: GpuSnapshot, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(to_json(snapshot), ensure_ascii=False), flush=True)
+    elif snapshot.problem:
+        print(snapshot.problem, file=sys.stderr, flush=True)
+    else:
+        print("\n".join(table(snapshot)), flush=True)
+
+
+def _watch(as_json: bool) -> int:
+    feed = GpuFeed()
+    feed.start()
+    shown = None
+    try:
+        while True:
+            reading = feed.latest()
+            if reading.problem and reading.snapshot is None:
+                print(t("prl-tui: {sentence}", sentence=reading.problem), file=sys.stderr)
+                return Exit.IMPOSSIBLE
+            if reading.snapshot is not None and reading.snapshot is not shown:
+                shown = reading.snapshot
+                _show(shown, as_json)
+            time.sleep(0.2)
+    finally:
+        feed.stop()

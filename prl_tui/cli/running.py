@@ -1,0 +1,142 @@
+"""launch, runs, stop: the life of a run from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from prl_tui.cli import settings, sources
+from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.core import checks
+from prl_tui.core import plan as launch_plans
+from prl_tui.core.findings import Report
+from prl_tui.i18n import nt, t
+from prl_tui.machine import facts, paths
+from prl_tui.runs import launcher, overview, plans, store
+from prl_tui.runs import stop as stopping
+from prl_tui.runs.folder import RunFolder
+
+
+def launch(args: argparse.Namespace) -> int:
+    """`prl-tui launch SOURCE`: check for this box, then start."""
+    config = sources.load(args)
+    report = checks.check(config, facts.here(config), args.stack or "")
+    if not report.ok:
+        print("\n".join(settings.lines(report)), file=sys.stderr)
+        return Exit.FINDINGS
+    for finding in report.findings:
+        print(f"{'!' if finding.severity == 'warning' else '·'} {finding.message}", file=sys.stderr)
+    if args.dry_run:
+        return _dry_run(report)
+    job = job_of(report)
+    if args.foreground:
+        return foreground(job)
+    folder = begin(job)
+    if args.json:
+        print(json.dumps({"id": folder.id, "folder": str(folder.path)}, ensure_ascii=False))
+        return Exit.OK
+    if args.detach:
+        print(folder.id)
+        print(t("watch it with: prl-tui watch {id}", id=folder.id), file=sys.stderr)
+        return Exit.OK
+    from prl_tui.cli import watching
+
+    return watching.follow(folder, plain=not sys.stdout.isatty())
+
+
+def job_of(report: Report) -> launcher.Job:
+    """The job of a checked config, or CommandError with the reason that it cannot start here."""
+    try:
+        return plans.job(launch_plans.build(report.config), Path.cwd())
+    except launcher.LaunchError as error:
+        raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
+
+
+def begin(job: launcher.Job) -> RunFolder:
+    """Start a job; CommandError with the reason when that is impossible."""
+    try:
+        return launcher.start(paths.runs_dir(), job)
+    except launcher.LaunchError as error:
+        raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
+
+
+def foreground(job: launcher.Job) -> int:
+    """Start a job and stay: its output on stdout, its exit code as ours."""
+
+    def show(data: bytes) -> None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+    def told(folder: RunFolder) -> None:
+        print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
+
+    ask = _ask_on_interrupt if sys.stdin.isatty() else None
+    try:
+        _, code = launcher.run_foreground(paths.runs_dir(), job, on_start=told, on_output=show, on_interrupt=ask)
+    except launcher.LaunchError as error:
+        raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
+    return Exit.OK if code is None else code
+
+
+def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
+    print(t("\nrun {id}: [g]o on, [d]etach or [s]top? ", id=folder.id), end="", file=sys.stderr, flush=True)
+    try:
+        answer = sys.stdin.readline().strip().lower()
+    except KeyboardInterrupt:
+        return "stop"
+    return {"s": "stop", "d": "detach"}.get(answer[:1], "go-on")  # type: ignore[return-value]
+
+
+def _dry_run(report: Report) -> int:
+    print(" \\\n".join(launch_plans.build(report.config).command_lines()))
+    return Exit.OK
+
+
+def runs(args: argparse.Namespace) -> int:
+    """`prl-tui runs`: newest first."""
+    found = overview.overviews(paths.runs_dir(), args.n)
+    if args.json:
+        print(json.dumps([overview.as_data(one) for one in found], ensure_ascii=False, indent=1))
+        return Exit.OK
+    if not found:
+        print(t("There are no runs yet"), file=sys.stderr)
+    for one in found:
+        began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
+        progress = overview.progress_words(one)
+        print(f"{one.id}  {overview.state_word(one.status.state):<26} {began}  {one.source:<32} {progress}".rstrip())
+    return Exit.OK
+
+
+def find(name: str) -> RunFolder:
+    """The run of that name, or CommandError with exit code 3."""
+    folder = store.find(paths.runs_dir(), name)
+    if not isinstance(folder, RunFolder):
+        raise CommandError(f"{folder.sentence}.", Exit.NO_RUN)
+    return folder
+
+
+def stop(args: argparse.Namespace) -> int:
+    """`prl-tui stop RUN`: done only when nothing of it is left."""
+    folder = find(args.run)
+    result = stopping.stop(folder, by="prl-tui stop")
+    print(result.sentence, file=sys.stderr)
+    if result.refused:
+        return Exit.IMPOSSIBLE
+    grace = stopping.Grace()
+    deadline = time.monotonic() + grace.total + 30
+    before = -1
+    while result.code == "asked" and not stopping.wait(folder, 1.0):
+        left = len(stopping.progress(folder))
+        if left != before:
+            print(nt("{n} process left", "{n} processes left", left), file=sys.stderr)
+            before = left
+        if time.monotonic() > deadline:
+            raise CommandError(t("run {id} is still there; see `prl-tui runs`.", id=folder.id), Exit.IMPOSSIBLE)
+    if args.json:
+        print(json.dumps({"id": folder.id, "result": result.code}, ensure_ascii=False))
+    else:
+        print(t("run {id} is stopped; nothing of it is left", id=folder.id))
+    return Exit.OK

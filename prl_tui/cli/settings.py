@@ -1,0 +1,197 @@
+"""recipes, presets, check, export: what needs no run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from prl_tui.cli import sources
+from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.core import checks, report_json, stacks, words
+from prl_tui.core.config import RunConfig, nearest, resolve
+from prl_tui.core.findings import Facts, Report
+from prl_tui.core.recipe import Recipe
+from prl_tui.core.values import number, show
+from prl_tui.i18n import t
+
+
+def recipes(args: argparse.Namespace) -> int:
+    """`prl-tui recipes`: the training programs, one a line."""
+    if args.trust:
+        from prl_tui.cli import project
+        from prl_tui.machine import paths
+
+        project.remember(paths.project_dir(Path.cwd()), args.trust == "yes")
+    found = sources.catalog()
+    if args.json:
+        listed = [_recipe_data(recipe) for recipe in found.recipes.values()]
+        problems = [{"path": str(problem.path), "message": problem.message} for problem in found.problems]
+        print(json.dumps({"recipes": listed, "problems": problems}, ensure_ascii=False, indent=1))
+        return Exit.OK
+    width = max((len(name) for name in found.recipes), default=0)
+    for recipe in found.recipes.values():
+        print(f"{recipe.name:<{width}}  {recipe.data.title}")
+    return Exit.OK
+
+
+def _recipe_data(recipe: Recipe) -> dict[str, object]:
+    return {
+        "name": recipe.name,
+        "title": str(recipe.data.title),
+        "help": str(recipe.data.help),
+        "stack": recipe.data.stack,
+        "launchers": list(recipe.data.program),
+        "presets": list(recipe.presets),
+        "origin": recipe.origin or "built-in",
+    }
+
+
+def presets(args: argparse.Namespace) -> int:
+    """`prl-tui presets [RECIPE]`: every preset with its batch columns; one recipe's fields too."""
+    found = sources.catalog()
+    if args.name is not None and found.find(args.name.partition("/")[0]) is None:
+        from prl_tui.core.config_file import no_recipe
+
+        raise CommandError(no_recipe(args.name, found))
+    chosen = [r for r in found.recipes.values() if args.name in (None, r.name) or args.name.startswith(f"{r.name}/")]
+    rows = [_preset_row(recipe, name) for recipe in chosen for name in recipe.presets]
+    if args.name and "/" in args.name:
+        rows = [row for row in rows if row["preset"] == args.name]
+        if not rows:
+            from prl_tui.core.config_file import no_preset
+
+            raise CommandError(no_preset(args.name.partition("/")[2], chosen[0].name, list(chosen[0].presets)))
+    if args.json:
+        data: dict[str, object] = {"presets": rows}
+        if args.name:
+            data["fields"] = [_field_data(chosen[0], key) for key in chosen[0].by_key]
+        print(json.dumps(data, ensure_ascii=False, indent=1))
+        return Exit.OK
+    _print_presets(rows)
+    if args.name:
+        print()
+        _print_fields(chosen[0], args.name.partition("/")[2])
+    return Exit.OK
+
+
+def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
+    config = resolve(recipe, name)
+    batch = checks.check(config).batch
+    return {
+        "preset": f"{recipe.name}/{name}",
+        "title": str(recipe.presets[name].title),
+        "processes": config.number("nproc_per_node"),
+        "per_device": batch.per_device,
+        "generations": config.number("num_generations") if "num_generations" in recipe.by_key else None,
+        "global_batch": batch.global_batch,
+    }
+
+
+def _print_presets(rows: list[dict[str, object]]) -> None:
+    width = max((len(str(row["preset"])) for row in rows), default=0)
+    columns = (("GPU", "processes"), ("batch", "per_device"), ("gen", "generations"), ("all", "global_batch"))
+    print(" " * width + "".join(f"{title:>7}" for title, _ in columns))
+    for row in rows:
+        cells = "".join(f"{'–' if row[key] is None else row[key]:>7}" for _, key in columns)
+        print(f"{row['preset']!s:<{width}}{cells}   {row['title']}")
+
+
+def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
+    field = recipe.by_key[key]
+    return {
+        "key": key,
+        "type": field.type,
+        "group": field.group,
+        "label": str(field.label),
+        "help": str(field.help),
+        "unit": str(field.unit),
+        "default": field.default,
+        "min": field.min,
+        "max": field.max,
+        "choices": list(field.choices),
+        "flag": field.flag,
+        "env": field.env,
+        "variable": field.override,
+    }
+
+
+def _print_fields(recipe: Recipe, preset: str) -> None:
+    config = resolve(recipe, preset)
+    width = max(len(key) for key in recipe.by_key)
+    for field in recipe.fields:
+        value = config.text(field.key) or "–"
+        bounds = "" if field.min is None else f" ≥ {number(field.min)}"
+        choices = f" ({', '.join(field.choices)})" if field.choices else bounds
+        print(f"{field.key:<{width}}  {value}{choices}   {field.label}   {field.override}")
+
+
+def check(args: argparse.Namespace) -> int:
+    """`prl-tui check SOURCE`: the verdict; exit 1 when there is an error."""
+    report = verdict(sources.load(args), args)
+    if args.json:
+        print(json.dumps(report_json.as_data(report), ensure_ascii=False, indent=1))
+    else:
+        print("\n".join(lines(report)))
+    failed = not report.ok or (args.strict and report.count("warning"))
+    return Exit.FINDINGS if failed else Exit.OK
+
+
+def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
+    """The check that the options ask for."""
+    stack = args.stack or ""
+    if stack and stack not in stacks.STACKS:
+        near = nearest(stack, list(stacks.STACKS))
+        known = near or ", ".join(stacks.STACKS)
+        raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
+    if args.here:
+        from prl_tui.machine import facts
+
+        return checks.check(config, facts.here(config, rows=args.rows), stack)
+    return checks.check(config, Facts(node_gpus=args.gpus, rows=args.rows), stack)
+
+
+def lines(report: Report) -> list[str]:
+    """A verdict as text."""
+    config = report.config
+    name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
+    out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]
+    if words.length(report):
+        out.append(words.length(report))
+    for finding in report.findings:
+        out.append(f"{words.GLYPHS[finding.severity]} {finding.message}")
+        if finding.why:
+            out.append(f"    {finding.why}")
+        if finding.fixes:
+            out.append("    " + t("way out: {fixes}", fixes=words.ways_out(finding)))
+    out.append(words.verdict(report))
+    return out
+
+
+def export(args: argparse.Namespace) -> int:
+    """`prl-tui export SOURCE --format FORMAT`: the text on stdout, or a file."""
+    from prl_tui.core import plan as plans
+    from prl_tui.export.formats import FORMATS
+
+    if args.format not in FORMATS:
+        near = nearest(args.format, list(FORMATS)) or ", ".join(FORMATS)
+        raise CommandError(t("--format {name} is not known; {known} would work.", name=args.format, known=near))
+    report = verdict(sources.load(args), args)
+    if not report.ok:
+        print("\n".join(lines(report)), file=sys.stderr)
+        if not args.allow_errors:
+            print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
+            return Exit.FINDINGS
+    exported = FORMATS[args.format](plans.build(report.config))
+    for loss in exported.losses:
+        print(f"! {loss}", file=sys.stderr)
+    if args.output is None or args.output == "-":
+        sys.stdout.write(exported.text)
+        return Exit.OK
+    from prl_tui.cli.writing import write
+
+    return write(Path(args.output), exported.text, exported.executable, args.overwrite)
+
+
+__all__ = ["check", "export", "lines", "presets", "recipes", "show", "verdict"]

@@ -1,0 +1,113 @@
+"""SOURCE on a command line to a run config: a TOML file, RECIPE/PRESET, RECIPE alone, or a run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.core import catalog as catalogs
+from prl_tui.core import config_file
+from prl_tui.core.catalog import Catalog
+from prl_tui.core.config import RunConfig, Source, find_key, from_environment, resolve
+from prl_tui.i18n import t
+
+
+def catalog(only: str | None = None, quiet: bool = False) -> Catalog:
+    """The built-in recipes and a person's own; what was skipped is said on stderr."""
+    from prl_tui.cli import project
+    from prl_tui.machine import paths
+
+    folders = [paths.config_dir() / "recipes", paths.config_dir() / "presets", *project.folders(ask=not quiet)]
+    found = catalogs.load(folders, only)
+    if not quiet:
+        for problem in found.problems:
+            print(t("skipped: {problem}", problem=problem.message), file=sys.stderr)
+    return found
+
+
+def load(args: argparse.Namespace) -> RunConfig:
+    """The run config that `args` names, with --use-env, --set and --unset laid over it."""
+    config = _base(args.source)
+    if getattr(args, "use_env", False):
+        config = from_environment(config, os.environ)
+    return change(config, args.set or [], args.unset or [])
+
+
+def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:
+    """The config with KEY=VALUE texts laid over it; CommandError for a key that it does not have."""
+    changes: dict[str, object] = {}
+    for text in sets:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise CommandError(t("--set {text}: KEY=VALUE is needed, for example num_generations=4.", text=text))
+        changes[_key(config, name.strip(), "--set")] = value
+    for name in unsets:
+        changes[_key(config, name.strip(), "--unset")] = None
+    return config.with_values(changes, Source.SET)
+
+
+def _key(config: RunConfig, name: str, option: str) -> str:
+    key = find_key(config.recipe, name)
+    if key is None:
+        raise CommandError(f"{option} {name}: {config_file.no_field(config, name)}")
+    return key
+
+
+def _base(source: str) -> RunConfig:
+    name, slash, preset = source.partition("/")
+    if not source.strip():
+        raise CommandError(t("SOURCE is empty; prl-grpo/standard-4gpu would work."))
+    found = catalog(only=name) if _plain(name) else catalog()
+    recipe = found.find(name)
+    if recipe is not None and (slash or not Path(source).is_file()):
+        if slash and preset not in recipe.presets:
+            raise CommandError(config_file.no_preset(preset, name, list(recipe.presets)))
+        return resolve(recipe, preset)
+    path = Path(source)
+    if source.endswith(".toml") or path.exists():
+        try:
+            return config_file.read(path, catalog(quiet=True))
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+    run = _from_run(source)
+    if run is not None:
+        return run
+    if slash or len(source) > 200 or not _plain(source):
+        raise CommandError(_nothing(source, name))
+    raise CommandError(_nothing(source, name))
+
+
+def _plain(name: str) -> bool:
+    return bool(name) and all(c.isalnum() or c in "-_." for c in name) and not name.startswith(".")
+
+
+def _from_run(source: str) -> RunConfig | None:
+    """The config of a run, by id, unique prefix or `last`."""
+    from prl_tui.machine import paths
+    from prl_tui.runs import plans, store
+    from prl_tui.runs.folder import RunFolder
+
+    folder = store.find(paths.runs_dir(), source)
+    info = folder.info() if isinstance(folder, RunFolder) else None
+    if not isinstance(info, dict):
+        return None
+    recipe = catalog(quiet=True).find(str(info.get("recipe")))
+    if recipe is None:
+        return None
+    preset = info.get("preset")
+    base = resolve(recipe, preset if isinstance(preset, str) and preset in recipe.presets else "")
+    return plans.config_of(info, base)
+
+
+def _nothing(source: str, name: str) -> str:
+    shown = source if len(source) <= 80 else source[:77] + "…"
+    if os.sep in source and not _plain(name):
+        return t("{source}: there is no such file, recipe or run.", source=shown)
+    reason = config_file.no_recipe(name if _plain(name) else shown, catalog(quiet=True))
+    return t("{source} is neither a file, a recipe nor a run: {reason}", source=shown, reason=reason)
+
+
+NO_RUN = Exit.NO_RUN

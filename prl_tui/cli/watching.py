@@ -1,0 +1,117 @@
+"""watch: the screen on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+
+from prl_tui.cli import running
+from prl_tui.cli.exits import Exit
+from prl_tui.i18n import t
+from prl_tui.runs import overview
+from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.overview import Overview
+from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry.durations import format_duration, format_speed
+from prl_tui.telemetry.run_view import RunView
+
+TURN = 0.5
+"""Seconds between two looks."""
+
+
+def watch(args: argparse.Namespace) -> int:
+    """`prl-tui watch [RUN]`."""
+    folder = running.find(args.run)
+    return follow(folder, args.plain or not sys.stdout.isatty())
+
+
+def follow(folder: RunFolder, plain: bool) -> int:
+    """Watch a run on a screen or as lines. Plain: returns the run's code."""
+    if plain:
+        return follow_plain(folder)
+    from prl_tui.tui.app import PrlApp
+
+    PrlApp(watch=folder).run()
+    return Exit.OK
+
+
+def follow_plain(folder: RunFolder) -> int:
+    """Lines for pipes and CI until the run ends; returns its code (128 + n for signal n)."""
+    print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
+    told = _Told()
+    for one in _looks(folder):
+        for line in told.news(one):
+            print(line, flush=True)
+    status = one.status
+    print(_ending(one), flush=True)
+    return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
+
+
+def _looks(folder: RunFolder) -> Iterator[Overview]:
+    """The run, again and again, until it has ended; the last one has everything."""
+    reading = overview.reader(folder)
+    try:
+        while True:
+            one = overview.describe(folder, reading.poll())
+            if one.status.state not in ALIVE:
+                view = reading.poll(ended=True)
+                while view.behind:
+                    view = reading.poll(ended=True)
+                yield overview.describe(folder, view)
+                return
+            yield one
+            time.sleep(TURN)
+    finally:
+        reading.close()
+
+
+class _Told:
+    """What was printed already, so that only news is."""
+
+    def __init__(self) -> None:
+        self.phase = ""
+        self.step = -1
+        self.checkpoints = 0
+
+    def news(self, one: Overview) -> list[str]:
+        view = one.view
+        lines = []
+        if view.phase != self.phase and view.progress is None:
+            lines.append(overview.phase_words(view.phase))
+        self.phase = view.phase
+        if view.progress is not None and view.progress.step != self.step:
+            self.step = view.progress.step
+            lines.append(step_line(view))
+        for checkpoint in view.checkpoints[self.checkpoints :]:
+            lines.append(t("checkpoint {path}", path=checkpoint.path))
+        self.checkpoints = len(view.checkpoints)
+        return lines
+
+
+def step_line(view: RunView) -> str:
+    """`step 120/200  60 %  loss 1.234  4.8 it/s  16 s left`."""
+    progress = view.progress
+    if progress is None:
+        return ""
+    parts = [t("step {step}/{total}", step=progress.step, total=progress.total)]
+    if progress.total:
+        parts.append(f"{100 * progress.step / progress.total:.0f} %")
+    values = view.last_row.values if view.last_row is not None else {}
+    for name in ("loss", "reward"):
+        if isinstance(values.get(name), (int, float)):
+            parts.append(f"{name} {values[name]:.4g}")
+    if progress.seconds_per_step is not None:
+        parts.append(format_speed(progress.seconds_per_step))
+    if progress.eta_seconds is not None:
+        parts.append(t("{time} left", time=format_duration(progress.eta_seconds)))
+    return "  ".join(parts)
+
+
+def _ending(one: Overview) -> str:
+    status = one.status
+    took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
+    code = "–" if status.exit_code is None else status.exit_code
+    words = t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)
+    return f"{words}. {status.detail}".rstrip(". ") if not status.detail else f"{words}. {status.detail}"

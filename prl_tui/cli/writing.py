@@ -1,0 +1,54 @@
+"""Writing an exported file: beside, fsynced, renamed; an existing one only after a yes to its diff."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+
+from prl_tui import atomic
+from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.i18n import t
+
+
+def write(path: Path, text: str, executable: bool, overwrite: bool) -> int:
+    """Write the file and say where; CommandError with a sentence when that is impossible or was refused."""
+    if path.is_dir():
+        raise CommandError(t("{path} is a directory; the name of a file is needed.", path=path))
+    old = _existing(path)
+    if old is not None and old != text and not overwrite:
+        _ask(path, old, text)
+    try:
+        atomic.write_text(path, text, 0o755 if executable else 0o644)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(
+            t("{path} cannot be written: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE
+        ) from None
+    print(t("wrote {path}", path=path), file=sys.stderr)
+    return Exit.OK
+
+
+def diff(path: Path, old: str, new: str) -> str:
+    """What would change, as a unified diff."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(before, after, str(path), t("{path} (new)", path=path)))
+
+
+def _existing(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(t("{path} cannot be read: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE) from None
+
+
+def _ask(path: Path, old: str, text: str) -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise CommandError(t("{path} exists and differs; --overwrite replaces it.", path=path))
+    sys.stderr.write(diff(path, old, text))
+    print(t("Replace {path}? [y/N] ", path=path), end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes", "是"}:
+        raise CommandError(t("{path} stays as it is.", path=path))

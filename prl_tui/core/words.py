@@ -1,0 +1,63 @@
+"""A verdict in words: the lines that a person reads under the form and in the terminal."""
+
+from __future__ import annotations
+
+from prl_tui.core.findings import Finding, Report
+from prl_tui.i18n import nt, t
+
+GLYPHS = {"error": "✗", "warning": "!", "note": "·"}
+
+
+def arithmetic(report: Report) -> list[str]:
+    """The batch arithmetic in words and numbers."""
+    batch = report.batch
+    lines = []
+    if batch.rule == "grpo":
+        if batch.formula:
+            lines.append(t("{formula} completions in a generation batch", formula=batch.formula))
+        if batch.global_batch is not None and batch.prompts_per_step:
+            lines.append(
+                t(
+                    "{batch} completions from {prompts} prompts in an optimizer step",
+                    batch=f"{batch.global_batch:,}",
+                    prompts=_plain(batch.prompts_per_step),
+                )
+            )
+    elif batch.formula:
+        lines.append(t("{formula} samples in an optimizer step", formula=batch.formula))
+        if batch.rule == "global" and batch.accumulation and batch.accumulation > 1:
+            lines.append(t("accumulation {n}: that many passes before each update", n=batch.accumulation))
+    return lines
+
+
+def length(report: Report) -> str:
+    """How long the run is, or "" where nothing is known."""
+    steps = report.steps
+    if steps is None or steps.total is None:
+        return ""
+    if steps.per_epoch is None:
+        return t("{total} steps", total=f"{steps.total:,}")
+    return t("{total} steps, {each} an epoch", total=f"{steps.total:,}", each=f"{steps.per_epoch:,}")
+
+
+def verdict(report: Report) -> str:
+    """`✗ 1 error  ! 1 warning`, or `✓ ready`."""
+    parts = []
+    errors, warnings = report.count("error"), report.count("warning")
+    if errors:
+        parts.append("✗ " + nt("{n} error", "{n} errors", errors))
+    if warnings:
+        parts.append("! " + nt("{n} warning", "{n} warnings", warnings))
+    return "  ".join(parts) if parts else "✓ " + t("no errors")
+
+
+def ways_out(finding: Finding) -> str:
+    """The fixes in one line, or ""."""
+    if not finding.fixes:
+        return ""
+    first, *rest = (fix.label for fix in finding.fixes)
+    return t("{first}, or {rest}", first=first, rest=t(", or ").join(rest)) if rest else first
+
+
+def _plain(value: float) -> str:
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:.2f}"

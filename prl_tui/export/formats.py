@@ -1,0 +1,29 @@
+"""The formats by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prl_tui.core.config_file import dump
+from prl_tui.core.plan import LaunchPlan
+from prl_tui.export import bash
+from prl_tui.export.model import Export, header
+
+
+def command(plan: LaunchPlan) -> Export:
+    """The command for a POSIX shell, one argument a line."""
+    return Export(" \\\n".join(plan.command_lines()) + "\n")
+
+
+def toml(plan: LaunchPlan) -> Export:
+    """The run config itself."""
+    return Export(dump(plan.config, "\n".join(header(plan))))
+
+
+FORMATS: dict[str, Callable[[LaunchPlan], Export]] = {
+    "command": command,
+    "bash": bash.export,
+    "toml": toml,
+}
+
+SUFFIX = {"command": ".txt", "bash": ".sh", "toml": ".toml"}

@@ -1,0 +1,41 @@
+"""What an exporter gives: the text, and what it could not carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prl_tui import __version__
+from prl_tui.core.config_file import dump
+from prl_tui.core.plan import LaunchPlan
+from prl_tui.i18n import t
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A launch plan in one format."""
+
+    text: str
+    losses: tuple[str, ...] = ()
+    """One sentence for each thing that the format has no place for."""
+    executable: bool = False
+
+
+def header(plan: LaunchPlan) -> list[str]:
+    """What every exported file says of itself: version, recipe, preset, changes, the config's hash."""
+    import hashlib
+
+    config = plan.config
+    source = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
+    digest = hashlib.sha256(dump(config).encode()).hexdigest()
+    lines = [t("{source}, written by prl-tui {version}.", source=source, version=__version__)]
+    base = config.baseline()
+    for key in config.changed():
+        old, new = base.text(key) or "–", config.text(key) or "–"
+        lines.append(one_line(f"  {key}: {old} → {new}  ({config.settings[key].source.word})"))
+    lines.append(f"config sha256: {digest}")
+    return lines
+
+
+def one_line(text: str) -> str:
+    """Text that cannot leave its comment line."""
+    return "".join(c if c.isprintable() else "�" for c in text)

@@ -1,0 +1,265 @@
+"""Starts a run: makes its folder, hands the order to a supervisor, and says at once why a program cannot start."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from prl_tui.i18n import t
+from prl_tui.runs import records, spawn, store
+from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
+from prl_tui.runs.place import here
+from prl_tui.runs.state import is_supervised
+from prl_tui.runs.stop import Grace, stop
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+Answer = Literal["stop", "detach", "go-on"]
+"""What a person wants after Ctrl-C in the foreground."""
+
+_TURN = 0.05
+"""Seconds between two looks at the output in the foreground."""
+
+_HURRY = Grace(interrupt=0.0, terminate=5.0)
+"""For the second Ctrl-C: TERM now, KILL five seconds later."""
+
+_CHUNK = 1 << 18
+
+
+class LaunchError(Exception):
+    """The run could not be started; the text is a sentence for a person."""
+
+    def __init__(self, sentence: str, folder: RunFolder | None = None) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.folder = folder
+        """The run's folder, when there is one already: it holds the exit record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run. Values of `env` and words of `argv` reach the program, but no file except through `info`."""
+
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = ()
+    """Added to the environment that this process has."""
+    cwd: Path = field(default_factory=Path.cwd)
+    per_rank_logs: bool = False
+    """Ask torchrun for one log a rank under `ranks/`, and for all of them in output.log, each line with its rank."""
+    info: Mapping[str, object] = field(default_factory=dict)
+    """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
+    again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
+
+
+def start(root: Path, job: Job) -> RunFolder:
+    """Start `job` under its own supervisor in a new folder of `root`. LaunchError when that is impossible."""
+    return begin(create(root, job), job)
+
+
+def create(root: Path, job: Job) -> RunFolder:
+    """A new run folder with its run.json, not started yet. LaunchError when it cannot be written."""
+    _check(job)
+    try:
+        folder = store.make_folder(root)
+        records.write_record(folder.path / records.RUN, _information(folder, job))
+    except OSError as problem:
+        raise LaunchError(_unwritable(root, problem)) from problem
+    return folder
+
+
+def begin(folder: RunFolder, job: Job) -> RunFolder:
+    """Start `job` in the folder made for it. LaunchError when it cannot start, or has been started before."""
+    _check(job)
+    try:
+        answer = spawn.supervisor(folder, job.argv, _environment(folder, job), job.cwd)
+    except OSError as problem:
+        raise LaunchError(_unwritable(folder.path, problem), folder) from problem
+    if isinstance(answer, spawn.Refusal):
+        raise LaunchError(_sentence(answer), folder)
+    return folder
+
+
+def run_foreground(
+    root: Path,
+    job: Job,
+    *,
+    grace: Grace | None = None,
+    on_start: Callable[[RunFolder], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
+    on_interrupt: Callable[[RunFolder], Answer] | None = None,
+) -> tuple[RunFolder, int | None]:
+    """Start `job` and stay until it ends; returns its exit code, 128 + n for signal n.
+
+    None instead of a code: the person detached, or the supervisor vanished. `on_output` gets what the launcher
+    writes. `on_interrupt` decides what Ctrl-C means, without it a stop; the second one hurries. TERM is passed on as
+    TERM at once, since a platform that sends it counts the seconds. LaunchError as in `start`.
+    """
+    caught = _Caught()
+    with caught.instead_of_default():
+        folder = start(root, job)
+        if on_start:
+            on_start(folder)
+        return folder, _Stay(folder, caught, grace or Grace(), on_output, on_interrupt).until_end()
+
+
+class _Caught:
+    """INT and TERM are only noted meanwhile, except that they break off a question that is being asked."""
+
+    def __init__(self) -> None:
+        self.noted: list[int] = []
+        self.asking = False
+
+    @contextmanager
+    def instead_of_default(self) -> Iterator[None]:
+        """Catch both signals; Python allows that in its main thread alone, elsewhere nothing is caught."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        """The person's answer; a signal meanwhile is the answer `stop`."""
+        self.asking = True
+        try:
+            return question()
+        except KeyboardInterrupt:
+            return "stop"
+        finally:
+            self.asking = False
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.asking:
+            raise KeyboardInterrupt
+        self.noted.append(number)
+
+
+class _Stay:
+    """The foreground's wait for one run."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        caught: _Caught,
+        grace: Grace,
+        on_output: Callable[[bytes], None] | None,
+        on_interrupt: Callable[[RunFolder], Answer] | None,
+    ) -> None:
+        self.folder, self.caught, self.grace = folder, caught, grace
+        self.on_output, self.on_interrupt = on_output, on_interrupt
+        self.stopping = False
+        self.shown = 0
+
+    def until_end(self) -> int | None:
+        while not (ended := self._look()):
+            if self.caught.noted and self._heed(self.caught.noted.pop(0)) == "detach":
+                return None
+            time.sleep(_TURN)
+        self._show()
+        return ended.exit_code if isinstance(ended, Ended) else None
+
+    def _look(self) -> Ended | Literal["lost"] | None:
+        self._show()
+        ended = read_ended(self.folder)
+        if isinstance(ended, Ended):
+            return ended
+        started = read_started(self.folder)
+        if isinstance(started, Started) and not is_supervised(self.folder, started):
+            ended = read_ended(self.folder)
+            return ended if isinstance(ended, Ended) else "lost"
+        return None
+
+    def _heed(self, number: int) -> Answer:
+        if number == signal.SIGTERM:
+            self._stop(Grace(interrupt=0.0, terminate=self.grace.total))
+            return "stop"
+        if self.stopping:
+            self._stop(_HURRY)
+            return "stop"
+        ask = self.on_interrupt
+        answer: Answer = self.caught.ask(lambda: ask(self.folder)) if ask else "stop"
+        if answer == "stop":
+            self._stop(self.grace)
+        return answer
+
+    def _stop(self, grace: Grace) -> None:
+        self.stopping = True
+        stop(self.folder, grace=grace, by="foreground")
+
+    def _show(self) -> None:
+        if self.on_output is None:
+            return
+        try:
+            with self.folder.output.open("rb") as file:
+                file.seek(self.shown)
+                while part := file.read(_CHUNK):
+                    self.shown += len(part)
+                    self.on_output(part)
+        except OSError:
+            return
+
+
+def _check(job: Job) -> None:
+    if not job.argv:
+        raise LaunchError(t("There is nothing to run: the command is empty"))
+    if not job.cwd.is_dir():
+        raise LaunchError(t("The working directory {path} is missing", path=job.cwd))
+    if any("\0" in word for word in (*job.argv, *(part for pair in job.env for part in pair))):
+        raise LaunchError(t("The command or its environment has a zero byte inside, which no program can take"))
+
+
+def _information(folder: RunFolder, job: Job) -> dict[str, object]:
+    given = {"recipe": None, "preset": None, "values": {}, "sources": {}, "outputs": [], **job.info}
+    return {
+        "argv": list(job.argv),
+        "env": dict(job.env),
+        "cwd": str(job.cwd.absolute()),
+        "per_rank_logs": job.per_rank_logs,
+        **given,
+        **here(),
+        "schema": records.SCHEMA,
+        "id": folder.id,
+        "created": time.time(),
+    }
+
+
+def _environment(folder: RunFolder, job: Job) -> dict[str, str]:
+    """What is added to the inherited environment. A log folder that the job chose itself stays."""
+    added = dict(job.env)
+    if job.per_rank_logs:
+        folder.ranks.mkdir(mode=0o700, exist_ok=True)
+        added = {"PET_LOG_DIR": str(folder.ranks), "PET_REDIRECTS": "3", "PET_TEE": "3", **added}
+    return added
+
+
+def _unwritable(path: Path, problem: OSError) -> str:
+    return t("{path} cannot be written: {reason}", path=problem.filename or path, reason=problem.strerror or problem)
+
+
+def _sentence(refusal: spawn.Refusal) -> str:
+    sentences = {
+        "no-program": t("There is no program {program}", program=refusal.file),
+        "no-interpreter": t(
+            "{program} is there, but the interpreter that its first line names is not", program=refusal.file
+        ),
+        "not-executable": t("{program} cannot be started: {reason}", program=refusal.file, reason=refusal.text),
+        "no-cwd": t("The working directory {path} is missing", path=refusal.file),
+        "locked": t("This run is alive already"),
+        "used": t("This run has been started before; start a new one"),
+        "no-linux": t("Runs can be started on Linux only"),
+        "no-python": t(
+            "Python cannot be started again ({program}): {reason}", program=refusal.file, reason=refusal.text
+        ),
+    }
+    return sentences.get(refusal.code) or t("The supervisor did not start: {reason}", reason=refusal.text)

@@ -1,0 +1,148 @@
+"""A run in one line: its state, what it is, how far it is. For the list of runs and the top of the watch screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prl_tui.i18n import t
+from prl_tui.runs import store
+from prl_tui.runs.folder import RunFolder, number
+from prl_tui.runs.plans import outputs_of
+from prl_tui.runs.state import RunStatus, State, status
+from prl_tui.telemetry.console import ConsoleFormat
+from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
+from prl_tui.telemetry.progress import TRAINING_BARS
+from prl_tui.telemetry.run_view import RunReader, RunView
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One run, read once."""
+
+    id: str
+    folder: RunFolder
+    source: str
+    """`recipe/preset`, or the recipe alone."""
+    recipe: str | None
+    preset: str | None
+    created: float | None
+    """Seconds since 1970."""
+    host: str
+    status: RunStatus
+    view: RunView
+
+
+def reader(folder: RunFolder) -> RunReader:
+    """What a run says, followed from its files."""
+    info = folder.info()
+    cwd = Path(str(info["cwd"])) if isinstance(info, dict) and info.get("cwd") else folder.path
+    outputs = outputs_of(info)
+    anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
+    console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS)
+    return RunReader.of_folder(folder.path, cwd, console)
+
+
+def overview(folder: RunFolder) -> Overview:
+    """A run's line, its logs read to the end of what a short look gives."""
+    reading = reader(folder)
+    view = reading.poll()
+    while view.behind:
+        view = reading.poll()
+    reading.close()
+    return describe(folder, view)
+
+
+def describe(folder: RunFolder, view: RunView) -> Overview:
+    """A run's line with what was read already."""
+    info = folder.info()
+    known = info if isinstance(info, dict) else {}
+    recipe, preset = known.get("recipe"), known.get("preset")
+    source = f"{recipe}/{preset}" if recipe and preset else str(recipe or "–")
+    seen = status(folder, training_done=view.done, logged=view.progress is not None)
+    return Overview(
+        folder.id,
+        folder,
+        source,
+        str(recipe) if recipe else None,
+        str(preset) if preset else None,
+        number(known.get("created")),
+        str(known.get("host", "")),
+        seen,
+        view,
+    )
+
+
+def overviews(root: Path, most: int = 0, one: Callable[[RunFolder], Overview] = overview) -> list[Overview]:
+    """Every run, newest first; `most` limits how many are read."""
+    folders = store.list_runs(root)
+    return [one(folder) for folder in (folders[:most] if most > 0 else folders)]
+
+
+def state_word(state: State) -> str:
+    """A state as a person reads it, its glyph first."""
+    return {
+        "starting": "· " + t("starting"),
+        "running": "▸ " + t("running"),
+        "stopping": "· " + t("stopping"),
+        "finished": "✓ " + t("finished"),
+        "finished-with-exit-error": "! " + t("finished, error at exit"),
+        "failed": "✗ " + t("failed"),
+        "stopped": "■ " + t("stopped"),
+        "lost": "? " + t("lost"),
+        "elsewhere": "▸ " + t("elsewhere"),
+        "unknown": "· " + t("unknown"),
+    }[state]
+
+
+def progress_words(one: Overview) -> str:
+    """`step 120 / 200` or the phase, "" where nothing is known."""
+    progress = one.view.progress
+    if progress is None:
+        return ""
+    total = f" / {progress.total:,}" if progress.total else ""
+    return t("step {step}{total}", step=f"{progress.step:,}", total=total)
+
+
+def as_data(one: Overview) -> dict[str, Any]:
+    """The contract of `runs --json`."""
+    progress = one.view.progress
+    return {
+        "id": one.id,
+        "recipe": one.recipe,
+        "preset": one.preset,
+        "state": one.status.state,
+        "stalled": False,
+        "exit_code": one.status.exit_code,
+        "created": one.created,
+        "started": one.status.started,
+        "ended": one.status.ended,
+        "progress": {
+            "step": progress.step,
+            "total": progress.total,
+            "seconds_per_step": progress.seconds_per_step,
+            "eta_seconds": progress.eta_seconds,
+        }
+        if progress
+        else None,
+        "folder": str(one.folder.path),
+        "host": one.host or one.status.host,
+        "detail": one.status.detail,
+    }
+
+
+def phase_words(phase: str) -> str:
+    """What a run is doing before its first step."""
+    return {
+        "waiting": t("waiting for the first output"),
+        "launching": t("starting the processes"),
+        "ranks": t("the ranks have met"),
+        "arguments": t("settings read"),
+        "model": t("loading the model"),
+        "dataset": t("reading the data"),
+        "ready": t("about to train"),
+        "training": t("training"),
+        "done": t("training done"),
+    }.get(phase, phase)

@@ -1,0 +1,113 @@
+"""A launch plan as a job of this box: its environment activated, a free port unless somebody fixed one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.plan import Activation, LaunchPlan, with_port
+from prl_tui.core.recipe import Outputs
+from prl_tui.i18n import t
+from prl_tui.machine.ports import free_port
+from prl_tui.runs.launcher import Job, LaunchError
+from prl_tui.runs.records import Broken
+
+RANKED = {"torchrun", "swift", "accelerate"}
+"""Launchers that write one log a rank when asked through the environment."""
+
+
+def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None) -> Job:
+    """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence."""
+    if not plan.port_fixed:
+        plan = with_port(plan, free_port())
+    inherited = os.environ if environment is None else environment
+    cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
+    if not cwd.is_dir():
+        raise LaunchError(t("The working directory {path} is missing", path=cwd))
+    prefix, added = _activated(plan.activation, inherited)
+    env = (*added, *plan.env)
+    return Job(
+        argv=(*prefix, *plan.argv),
+        env=env,
+        cwd=cwd,
+        per_rank_logs=plan.launcher in RANKED,
+        info=_info(plan),
+    )
+
+
+def _activated(
+    activation: Activation, inherited: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Words before the command and variables that put the training environment first."""
+    path = inherited.get("PATH", os.defpath)
+    if activation.kind == "this":
+        return (), (("PATH", f"{Path(sys.executable).parent}:{path}"),)
+    if activation.kind == "venv":
+        folder = Path(activation.name).expanduser().absolute()
+        if not (folder / "bin" / "python").exists():
+            raise LaunchError(t("There is no virtual environment in {path}", path=folder))
+        return (), (("PATH", f"{folder / 'bin'}:{path}"), ("VIRTUAL_ENV", str(folder)))
+    if activation.kind == "conda":
+        hook = activation.hook or _conda_hook(inherited)
+        # The values are arguments of the script, never part of its text.
+        script = 'source "$1" && conda activate "$2" && shift 2 && exec "$@"'
+        return ("bash", "-c", script, "conda", hook, activation.name), ()
+    return (), ()
+
+
+def _conda_hook(inherited: Mapping[str, str]) -> str:
+    found = inherited.get("CONDA_EXE") or shutil.which("conda", path=inherited.get("PATH"))
+    if found:
+        hook = Path(found).parent.parent / "etc" / "profile.d" / "conda.sh"
+        if hook.is_file():
+            return str(hook)
+    raise LaunchError(t("conda is not found here; set conda_hook to the path of its etc/profile.d/conda.sh"))
+
+
+def _info(plan: LaunchPlan) -> dict[str, Any]:
+    """What a run's record keeps, so that the run can be read back as a config."""
+    import msgspec
+
+    config = plan.config
+    return {
+        "recipe": config.recipe.name,
+        "preset": config.preset or None,
+        "values": {key: config.text(key) for key, s in config.settings.items() if s.value is not None},
+        "sources": {key: s.source.word for key, s in config.settings.items() if s.value is not None},
+        "changed": list(config.changed()),
+        "launcher": plan.launcher,
+        "nproc": config.number("nproc_per_node"),
+        "outputs": msgspec.to_builtins(config.recipe.data.outputs),
+        "activation": asdict(plan.activation),
+    }
+
+
+def outputs_of(info: dict[str, object] | Broken | None) -> Outputs:
+    """The output shapes that a run's record keeps; the usual ones where it has none."""
+    import msgspec
+
+    kept = info.get("outputs") if isinstance(info, dict) else None
+    try:
+        return msgspec.convert(kept, Outputs) if isinstance(kept, dict) else Outputs()
+    except msgspec.ValidationError:
+        return Outputs()
+
+
+def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:
+    """A run's values laid over its recipe's preset; keys that the recipe no longer has are left out."""
+    values = info.get("values")
+    sources = info.get("sources")
+    if not isinstance(values, dict) or not isinstance(sources, dict):
+        return config
+    changed = {
+        key: value
+        for key, value in values.items()
+        if key in config.recipe.by_key and sources.get(key) not in {"default", "preset"}
+    }
+    return config.with_values(changed, Source.FILE, dict.fromkeys(changed, str(info.get("id", ""))))

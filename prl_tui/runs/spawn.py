@@ -1,0 +1,151 @@
+"""Brings a supervisor to life and hears its first answer. Knows the protocol, not the sentences."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prl_tui.runs import lock, records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prl_tui.runs.folder import RunFolder
+
+_PROGRAM = Path(__file__).resolve().with_name("supervisor.py")
+
+_ANSWER_WITHIN = 60.0
+"""Seconds; a Python on a cold network disk may need many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """It lives, and so does the launcher."""
+
+    pid: int
+    """The supervisor's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """It could not start the launcher, or did not start itself."""
+
+    code: str
+    """`no-program`, `no-interpreter`, `not-executable`, `no-cwd`, `locked`, `used`, `no-linux`, `no-python`,
+    `silent`."""
+    file: str = ""
+    text: str = ""
+
+
+def supervisor(folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> Answer | Refusal:
+    """Start a supervisor for `argv` in `folder`; returns once the launcher runs or cannot. OSError from the folder."""
+    if not sys.platform.startswith("linux"):
+        return Refusal("no-linux")
+    descriptor = _take(folder.path / records.LOCK)
+    if descriptor is None:
+        return Refusal("locked")
+    try:
+        if any((folder.path / name).exists() for name in (records.STATE, records.EXIT)):
+            return Refusal("used")
+        inherited = () if descriptor < 0 else (descriptor,)
+        order = {"argv": list(argv), "env": dict(env), "cwd": str(cwd.absolute()), "lock": descriptor}
+        return _start(folder, order, inherited)
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _take(path: Path) -> int | None:
+    """The lock's descriptor, None when it is held, -1 where the file system has no such locks."""
+    try:
+        return lock.take(path)
+    except OSError:
+        if path.exists():
+            return -1
+        raise
+
+
+def _start(folder: RunFolder, order: Mapping[str, object], inherited: Sequence[int]) -> Answer | Refusal:
+    # -S: no .pth file of an environment costs time or memory; -I: no variable or user folder bends the imports
+    command = [
+        sys.executable or "python3",
+        "-I",
+        "-S",
+        str(_PROGRAM),
+        str(folder.path),
+    ]
+    with (folder.path / records.NARRATION).open("ab") as narration:
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**os.environ, records.MARKER: str(folder.path)},
+                cwd="/",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=narration,
+                start_new_session=True,
+                pass_fds=inherited,
+            )
+        except OSError as problem:
+            return Refusal("no-python", command[0], problem.strerror or str(problem))
+    with process:
+        line = _converse(process, json.dumps(order).encode())
+    return _understand(line, folder, order)
+
+
+def _converse(process: subprocess.Popen[bytes], order: bytes) -> bytes:
+    """Hand over the order, wait for one line; what came when the other side hangs up or stays silent too long."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(order)
+        process.stdin.close()
+    except BrokenPipeError:
+        return b""
+    line = b""
+    while not line.endswith(b"\n"):
+        if not select.select([process.stdout], [], [], _ANSWER_WITHIN)[0]:
+            process.kill()
+            break
+        part = os.read(process.stdout.fileno(), 1 << 16)
+        if not part:
+            break
+        line += part
+    return line
+
+
+def _understand(line: bytes, folder: RunFolder, order: Mapping[str, object]) -> Answer | Refusal:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return Refusal("silent", text=_last_words(folder))
+    error = answer.get("error")
+    if error is None:
+        return Answer(answer["pid"])
+    code, file = error["code"], error["file"]
+    if code == "no-program" and _exists(file, order):
+        code = "no-interpreter"
+    return Refusal(code, file, error["text"])
+
+
+def _exists(program: str, order: Mapping[str, object]) -> bool:
+    if "/" not in program:
+        env = order["env"]
+        path = env.get("PATH") if isinstance(env, dict) else None
+        return shutil.which(program, path=path) is not None
+    return Path(str(order["cwd"]), program).exists()
+
+
+def _last_words(folder: RunFolder) -> str:
+    try:
+        lines = (folder.path / records.NARRATION).read_text(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -1,0 +1,256 @@
+"""What a run is doing, told from its folder and this box alone, without any daemon to ask.
+
+The order of evidence: the exit record; the lock, which its supervisor holds for life; the supervisor's birth; the
+heartbeat. A pid is only looked at where host, boot and PID namespace are those of this process.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from prl_tui.i18n import nt, t
+from prl_tui.runs import lock, records
+from prl_tui.runs.folder import Ended, RunFolder, Started, explain, number, read_ended, read_started
+from prl_tui.runs.place import here
+from prl_tui.runs.proctree import is_alive
+from prl_tui.runs.records import Broken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+State = Literal[
+    "starting",
+    "running",
+    "stopping",
+    "finished",
+    "finished-with-exit-error",
+    "failed",
+    "stopped",
+    "lost",
+    "elsewhere",
+    "unknown",
+]
+"""`elsewhere`: another host's or namespace's, and its heartbeat is fresh. `lost`: it ended and nobody saw how."""
+
+ALIVE: frozenset[State] = frozenset({"starting", "running", "stopping", "elsewhere"})
+"""States in which processes of the run must be expected."""
+
+_SILENT = 2 * records.HEARTBEAT_FRESH
+"""Seconds without a heartbeat after which a supervisor that holds the lock counts as stuck."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """What a run is doing now, or how it ended."""
+
+    state: State
+    exit_code: int | None = None
+    """The launcher's, 128 + n for signal n."""
+    started: float | None = None
+    """Seconds since 1970."""
+    ended: float | None = None
+    """Seconds since 1970."""
+    pid: int | None = None
+    """The launcher's, on `host`."""
+    host: str = ""
+    stopped_by_person: bool = False
+    detail: str = ""
+    """What else a person should know: one sentence, or empty."""
+
+
+def status(
+    folder: RunFolder,
+    *,
+    training_done: bool | Callable[[], bool | None] | None = None,
+    logged: bool | Callable[[], bool] = False,
+) -> RunStatus:
+    """What the run in `folder` is doing. Never raises; what cannot be told is `unknown`, with the reason.
+
+    `training_done`: whether its logs show that training was done, which makes an exit code other than 0 harmless.
+    `logged`: whether a first step was seen, which makes `starting` into `running`. A callable is asked if needed.
+    """
+    ended = read_ended(folder)
+    started = read_started(folder)
+    if isinstance(ended, Ended):
+        return _ended(ended, started, training_done)
+    if isinstance(started, Broken):
+        return _broken(folder, started)
+    if started is None:
+        return RunStatus("unknown", detail=t("This folder has no {file}", file=records.RUN))
+    if not started.is_at(here()):
+        seen = _far(folder, started)
+    elif is_supervised(folder, started):
+        seen = _alive(folder, started, logged)
+    else:
+        ended = read_ended(folder)  # again: it may have ended between the two looks
+        if isinstance(ended, Ended):
+            return _ended(ended, started, training_done)
+        seen = _lost(started)
+    if isinstance(ended, Broken) and seen.state not in ALIVE:
+        return replace(seen, state="unknown", detail=explain(ended))
+    return seen
+
+
+def is_supervised(folder: RunFolder, started: Started) -> bool:
+    """Whether its supervisor lives, for a run of this very place."""
+    if lock.held(folder.path / records.LOCK):
+        return True
+    return started.supervisor is not None and is_alive(started.supervisor)
+
+
+def is_heard(folder: RunFolder) -> bool:
+    """Whether its heartbeat is fresh: by its own time, or by the file's, since clocks of hosts differ."""
+    age = heartbeat_age(folder)
+    return age is not None and age < records.HEARTBEAT_FRESH
+
+
+def heartbeat_age(folder: RunFolder) -> float | None:
+    """Seconds since the last heartbeat, None without one."""
+    return _age(folder, _beat(folder))
+
+
+def _age(folder: RunFolder, beat: Mapping[str, object]) -> float | None:
+    try:
+        moments = [(folder.path / records.HEARTBEAT).stat().st_mtime]
+    except OSError:
+        return None
+    written = number(beat.get("time"))
+    if written is not None:
+        moments.append(written)
+    now = time.time()
+    return min(abs(now - moment) for moment in moments)
+
+
+def _ended(
+    ended: Ended, started: Started | Broken | None, training_done: bool | Callable[[], bool | None] | None
+) -> RunStatus:
+    where = started if isinstance(started, Started) else None
+    return RunStatus(
+        state=_verdict(ended, training_done),
+        exit_code=ended.exit_code,
+        started=ended.started or (where.started if where else None),
+        ended=ended.ended,
+        pid=where.leader[0] if where and where.leader else None,
+        host=where.host if where else "",
+        stopped_by_person=ended.was_stopped,
+        detail=_end_detail(ended),
+    )
+
+
+def _verdict(ended: Ended, training_done: bool | Callable[[], bool | None] | None) -> State:
+    if ended.was_stopped:
+        return "stopped"
+    if ended.exit_code == 0:
+        return "finished"
+    if training_done() if callable(training_done) else training_done:
+        return "finished-with-exit-error"
+    return "failed"
+
+
+def _end_detail(ended: Ended) -> str:
+    if ended.error_code:
+        return _error_detail(ended)
+    if ended.signal is not None:
+        return t("Ended by signal {name}", name=signal_name(ended.signal))
+    if ended.strays:
+        return nt(
+            "{n} process outlived the launcher and was ended",
+            "{n} processes outlived the launcher and were ended",
+            ended.strays,
+        )
+    if ended.dropped:
+        return t("The disk was full: {n} bytes of output are missing from the log", n=ended.dropped)
+    return ""
+
+
+def _error_detail(ended: Ended) -> str:
+    if ended.error_code == "no-program":
+        return t("There is no program {program}", program=ended.error_file)
+    if ended.error_code == "no-cwd":
+        return t("The working directory {path} is missing", path=ended.error_file)
+    if ended.error_code == "not-executable":
+        return t("{program} cannot be started: {reason}", program=ended.error_file, reason=ended.error_text)
+    if ended.error_code == "supervisor-gone":
+        return t("Its supervisor was gone, so the exit code is not known")
+    return t("Its supervisor failed and ended the run: {reason}", reason=ended.error_text)
+
+
+def _broken(folder: RunFolder, broken: Broken) -> RunStatus:
+    if lock.held(folder.path / records.LOCK):
+        return RunStatus("unknown", detail=t("It is alive, but {problem}", problem=explain(broken)))
+    return RunStatus("unknown", detail=explain(broken))
+
+
+def _far(folder: RunFolder, started: Started) -> RunStatus:
+    age = heartbeat_age(folder)
+    if is_heard(folder) or lock.held(folder.path / records.LOCK):
+        return _known(started, "elsewhere", t("It runs on {host}, outside of what can be seen here", host=started.host))
+    place = here()
+    if started.host == place["host"] and started.boot_id != place["boot_id"]:
+        return _known(started, "lost", t("This box was restarted while it ran"))
+    if age is None:
+        return _known(started, "unknown", t("It ran on {host}, which never reported", host=started.host))
+    minutes = max(round(age / 60), 1)
+    return _known(
+        started,
+        "unknown",
+        t("It ran on {host}, which was last heard of {n} min ago", host=started.host, n=minutes),
+    )
+
+
+def _alive(folder: RunFolder, started: Started, logged: bool | Callable[[], bool]) -> RunStatus:
+    beat = _beat(folder)
+    age = _age(folder, beat)
+    if age is not None and age > _SILENT:
+        detail = t("Its supervisor has not reported for {n} s", n=round(age))
+    else:
+        detail = _beat_detail(beat)
+    if isinstance(records.read_record(folder.path / records.STOP), dict):
+        return _known(started, "stopping", detail)
+    if logged() if callable(logged) else logged:
+        return _known(started, "running", detail)
+    return _known(started, "starting", detail)
+
+
+def _beat_detail(beat: Mapping[str, object]) -> str:
+    dropped = number(beat.get("dropped"))
+    if beat.get("stage") == "strays":
+        return t("The launcher has ended; what it left behind is being ended")
+    if dropped:
+        return t("The disk is or was full: {n} bytes of output are missing from the log", n=round(dropped))
+    return ""
+
+
+def _lost(started: Started) -> RunStatus:
+    if started.leader and is_alive(started.leader):
+        return _known(started, "lost", t("Its supervisor is gone, but it still runs: a stop ends what is left of it"))
+    if started.supervisor is None:
+        return _known(started, "lost", t("It was never started"))
+    return _known(started, "lost", t("Its supervisor is gone and left no exit record"))
+
+
+def _known(started: Started, state: State, detail: str) -> RunStatus:
+    return RunStatus(
+        state=state,
+        started=started.started,
+        pid=started.leader[0] if started.leader else None,
+        host=started.host,
+        stopped_by_person=state == "stopping",
+        detail=detail,
+    )
+
+
+def _beat(folder: RunFolder) -> dict[str, object]:
+    beat = records.read_record(folder.path / records.HEARTBEAT)
+    return beat if isinstance(beat, dict) else {}
+
+
+def signal_name(number_: int) -> str:
+    """`SIGKILL` for 9; the number itself where it has no name."""
+    try:
+        return signal.Signals(number_).name
+    except ValueError:
+        return str(number_)

@@ -1,0 +1,242 @@
+"""Ends a run from outside: asks its supervisor, or, where that is gone, ends what is left of the run itself."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import signal
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from prl_tui.i18n import t
+from prl_tui.runs import ladder, lock, proctree, records
+from prl_tui.runs.folder import Ended, RunFolder, Started, explain, number, read_ended, read_started
+from prl_tui.runs.place import here
+from prl_tui.runs.records import Broken
+from prl_tui.runs.state import is_supervised
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Code = Literal["asked", "swept", "ended", "elsewhere", "unknown", "denied"]
+
+_TURN = 0.05
+"""Seconds between two looks while waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """Seconds between the steps of a stop: INT, `interrupt`, TERM, `terminate`, KILL each second."""
+
+    interrupt: float = ladder.INTERRUPT_GRACE
+    """0 starts with TERM."""
+    terminate: float = ladder.TERMINATE_GRACE
+    """torchrun itself gives its ranks 30 s after a signal: the default outlasts that."""
+
+    @property
+    def total(self) -> float:
+        """Seconds from the request to the first KILL."""
+        return self.interrupt + self.terminate
+
+
+@dataclass(frozen=True, slots=True)
+class StopResult:
+    """What came of asking for a stop."""
+
+    code: Code
+    """`asked`: its supervisor is at it. `swept`: it had none, what was left of it is ended now. `ended`: nothing of
+    it lives. The others refuse: `elsewhere`, `unknown`, `denied`."""
+    sentence: str
+    """For a person."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the run, for all we know, goes on."""
+        return self.code in {"elsewhere", "unknown", "denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """One process of a run that still lives."""
+
+    pid: int
+    command: str
+
+
+def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopResult:
+    """Ask the run to end and return at once; `progress` and `wait` tell the rest. Asked again, it goes quicker.
+
+    Only where the supervisor is gone it blocks, for up to `grace.total` seconds and a few more, while it ends the
+    orphans itself. `by` says which front end asked. Another host's run is refused.
+    """
+    grace = grace or Grace()
+    if isinstance(read_ended(folder), Ended):
+        return StopResult("ended", t("Run {id} has ended already", id=folder.id))
+    started = read_started(folder)
+    if not isinstance(started, Started):
+        reason = explain(started) if isinstance(started, Broken) else t("there is no record of it")
+        return StopResult("unknown", t("Run {id} cannot be stopped: {reason}", id=folder.id, reason=reason))
+    if not started.is_at(here()):
+        return StopResult(
+            "elsewhere",
+            t("Run {id} belongs to {host}: stop it there", id=folder.id, host=started.host),
+        )
+    request = _request(folder, grace, by)
+    if is_supervised(folder, started):
+        return _ask(folder, started, request)
+    return _sweep(folder, started, grace, request)
+
+
+def progress(folder: RunFolder) -> tuple[Left, ...]:
+    """The processes of a run that still live, as far as this place can see them."""
+    return tuple(Left(seen.pid, proctree.command_of(seen.pid)) for seen in leftovers(folder))
+
+
+def leftovers(folder: RunFolder) -> list[proctree.Seen]:
+    """The live processes of a run of this place: all but its supervisor and this process."""
+    started = read_started(folder)
+    if not isinstance(started, Started) or not started.is_at(here()):
+        return []
+    roots = [birth[0] for birth in (started.supervisor, started.leader) if birth and proctree.is_alive(birth)]
+    spare = {os.getpid()}
+    if started.supervisor and started.supervisor[0] in roots:
+        spare.add(started.supervisor[0])
+    return proctree.tree(roots, folder.path, spare)
+
+
+def wait(folder: RunFolder, timeout: float) -> bool:
+    """Wait up to `timeout` seconds until the run has its exit record and nothing of it lives; whether it has."""
+    deadline = time.monotonic() + timeout
+    while not (isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK)):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_TURN)
+    return True
+
+
+def _request(folder: RunFolder, grace: Grace, by: str) -> dict[str, object]:
+    """What stop.json shall say: the first asker's name and moment, the shortest graces that anybody gave."""
+    before = records.read_record(folder.path / records.STOP)
+    asked = before if isinstance(before, dict) else {}
+    who = {"user": _user(), "pid": os.getpid(), "host": here()["host"], "via": by}
+    return {
+        "asked": asked.get("asked", time.time()),
+        "grace": _shortest(folder, grace),
+        "by": asked.get("by", who),
+    }
+
+
+def _shortest(folder: RunFolder, grace: Grace) -> dict[str, float]:
+    before = records.read_record(folder.path / records.STOP)
+    earlier = before.get("grace") if isinstance(before, dict) else None
+    shortest = {"interrupt": grace.interrupt, "terminate": grace.terminate}
+    for step, value in earlier.items() if isinstance(earlier, dict) else ():
+        seconds = number(value)
+        if step in shortest and seconds is not None:
+            shortest[step] = min(shortest[step], seconds)
+    return shortest
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's uid without a name
+        return str(os.getuid())
+
+
+def _ask(folder: RunFolder, started: Started, request: Mapping[str, object]) -> StopResult:
+    written = _write_request(folder, request)
+    if started.supervisor is None:  # it has the lock but no record yet: it looks for the request once it has
+        if written:
+            return StopResult("asked", t("Run {id} is being stopped", id=folder.id))
+        return StopResult("denied", t("Run {id} is just starting: try again", id=folder.id))
+    try:
+        reached = proctree.send(started.supervisor, signal.SIGTERM)
+    except PermissionError:
+        return StopResult("denied", t("Run {id} belongs to another user", id=folder.id))
+    if reached:
+        return StopResult("asked", t("Run {id} is being stopped", id=folder.id))
+    if isinstance(read_ended(folder), Ended):
+        return StopResult("ended", t("Run {id} has ended already", id=folder.id))
+    return StopResult(
+        "asked", t("Run {id} is being stopped already", id=folder.id)
+    )  # by one who sweeps: it has the lock
+
+
+def _sweep(folder: RunFolder, started: Started, grace: Grace, request: Mapping[str, object]) -> StopResult:
+    """End what a dead supervisor left behind, while holding its lock, so that two stops don't meet."""
+    try:
+        descriptor = lock.take(folder.path / records.LOCK)
+    except OSError:
+        descriptor = -1  # no locks on this file system: its supervisor is dead by its birth
+    if descriptor is None:
+        return StopResult("asked", t("Run {id} is being stopped", id=folder.id))
+    try:
+        if isinstance(read_ended(folder), Ended):
+            return StopResult("ended", t("Run {id} has ended already", id=folder.id))
+        if not leftovers(folder):
+            return StopResult("ended", t("Nothing of run {id} is alive", id=folder.id))
+        _write_request(folder, request)
+        stage, killed, denied = _climb(folder, started, grace)
+        if denied:
+            return StopResult("denied", t("Processes of run {id} belong to another user", id=folder.id))
+        _record(folder, started, request, stage, killed)
+        return StopResult("swept", t("What was left of run {id} is ended", id=folder.id))
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _climb(folder: RunFolder, started: Started, grace: Grace) -> tuple[int, int, bool]:
+    """INT to the leader's group, TERM and KILL to all; the last stage, how many it took KILL for, whether denied."""
+    steps = ladder.Ladder()
+    killed: set[proctree.Birth] = set()
+    while left := leftovers(folder):
+        shortest = _shortest(folder, grace)  # read again: somebody may want it quicker by now
+        steps.ask(time.monotonic(), shortest["interrupt"], shortest["terminate"])
+        if started.leader and not proctree.is_alive(started.leader):
+            steps.leader_gone(time.monotonic())
+        stage = steps.due(time.monotonic())
+        if stage == ladder.NONE:
+            time.sleep(_TURN)
+            continue
+        if stage == ladder.INTERRUPT:
+            left = [seen for seen in left if started.leader and seen.group == started.leader[0]]
+        if stage == ladder.KILL:
+            killed.update(seen.birth for seen in left)
+        signum = {ladder.INTERRUPT: signal.SIGINT, ladder.TERMINATE: signal.SIGTERM}.get(stage, signal.SIGKILL)
+        for seen in left:
+            try:
+                proctree.send(seen.birth, signum)
+            except PermissionError:
+                if stage == ladder.KILL:
+                    return steps.stage, len(killed), True
+    return steps.stage, len(killed), False
+
+
+def _record(folder: RunFolder, started: Started, request: Mapping[str, object], stage: int, killed: int) -> None:
+    record = {
+        "exit_code": None,
+        "signal": None,
+        "error": {"code": "supervisor-gone", "file": "", "text": ""},
+        "started": started.started,
+        "ended": time.time(),
+        "tree_gone": time.time(),
+        "stop": {"asked": request["asked"], "by": request["by"], "stage": ladder.STAGES[stage]},
+        "strays": 0,
+        "killed": killed,
+        "dropped": 0,
+    }
+    try:
+        records.write_record(folder.path / records.EXIT, record)
+    except OSError:  # a full disk: the processes are gone all the same
+        return
+
+
+def _write_request(folder: RunFolder, request: Mapping[str, object]) -> bool:
+    try:
+        records.write_record(folder.path / records.STOP, request)
+    except OSError:  # the signal still reaches the supervisor, which then takes the default graces
+        return False
+    return True

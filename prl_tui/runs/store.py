@@ -1,0 +1,135 @@
+"""The folder of all runs: new ones, the list, one by id, removal."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from prl_tui.i18n import t
+from prl_tui.runs import records
+from prl_tui.runs.folder import RunFolder, number
+from prl_tui.runs.state import ALIVE, status
+from prl_tui.runs.stop import leftovers
+
+LAST = "last"
+"""What a person writes for the newest run."""
+
+_ID = re.compile(r"[0-9a-f]{6}")
+_LETTER = re.compile(r"[abcdf]")
+_TRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NoRun:
+    """Nothing goes by that name."""
+
+    wanted: str
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        if self.wanted == LAST:
+            return t("There are no runs yet")
+        return t("There is no run {name}", name=self.wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """Several runs begin like that."""
+
+    wanted: str
+    candidates: tuple[RunFolder, ...]
+    """Newest first."""
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        ids = ", ".join(folder.id for folder in self.candidates[:10])
+        return t("{name} may be any of {n} runs: {ids}", name=self.wanted, n=len(self.candidates), ids=ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run that was not removed, and why."""
+
+    sentence: str
+
+
+def make_folder(root: Path) -> RunFolder:
+    """A new empty folder with an id of its own. OSError when it cannot be made."""
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home = root.resolve()
+    for _ in range(_TRIES):
+        path = home / _new_id()
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return RunFolder(path)
+    raise FileExistsError(None, "no free id", str(home))
+
+
+def list_runs(root: Path) -> list[RunFolder]:
+    """Every run of `root`, newest first. A damaged folder counts too, by its time of change; no root means none."""
+    home = str(root.resolve())
+    found = []
+    try:
+        with os.scandir(home) as entries:
+            for entry in entries:
+                created = _created(entry)
+                if created is not None:
+                    found.append((created, entry.path))
+    except OSError:
+        return []
+    return [RunFolder(Path(path)) for _, path in sorted(found, reverse=True)]
+
+
+def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
+    """The run that `wanted` means: `last`, an id, or the beginning of just one id."""
+    runs = list_runs(root)
+    name = wanted.strip().lower()
+    if name == LAST:
+        return runs[0] if runs else NoRun(LAST)
+    matching = [folder for folder in runs if name and folder.id.lower().startswith(name)]
+    exact = [folder for folder in matching if folder.id.lower() == name]
+    if len(exact or matching) == 1:
+        return (exact or matching)[0]
+    return Ambiguous(wanted, tuple(matching)) if matching else NoRun(wanted)
+
+
+def remove(folder: RunFolder) -> Kept | None:
+    """Delete the run's folder, logs and all; a run that lives, or may live elsewhere, is kept."""
+    seen = status(folder)
+    if seen.state in ALIVE:
+        return Kept(t("Run {id} is alive; stop it first", id=folder.id))
+    if seen.state == "lost" and leftovers(folder):
+        return Kept(t("Processes of run {id} are still alive; stop it first", id=folder.id))
+    try:
+        shutil.rmtree(folder.path)
+    except OSError as problem:
+        return Kept(t("{path} cannot be removed: {reason}", path=problem.filename, reason=problem.strerror))
+    return None
+
+
+def _new_id() -> str:
+    while True:
+        text = os.urandom(3).hex()
+        if _LETTER.search(text):  # no id reads as a number, not even as 12e456
+            return text
+
+
+def _created(entry: os.DirEntry[str]) -> float | None:
+    """Seconds since 1970; None when the entry is no run."""
+    try:
+        if not entry.is_dir():
+            return None
+        record = records.read_record(Path(entry.path, records.RUN))
+        if record is None and not _ID.fullmatch(entry.name):
+            return None
+        created = number(record.get("created")) if isinstance(record, dict) else None
+        return entry.stat().st_mtime if created is None else created
+    except OSError:
+        return None

@@ -1,0 +1,254 @@
+"""One run as its files tell it now: phase, progress, curves, checkpoints, first errors.
+
+`RunReader.poll` reads only new bytes and returns a frozen `RunView`, the same object while nothing changed, so
+that a feed may run it on a thread of its own and hand the view to a screen. Metrics come from the trainer's
+`logging.jsonl` where there is one (full precision), else from the console.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from prl_tui.telemetry.console import ConsoleFormat, ConsoleReader
+from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
+from prl_tui.telemetry.escapes import plain
+from prl_tui.telemetry.followed_tail import FrameTail
+from prl_tui.telemetry.metrics import MetricRow, MetricsFile, MetricTable
+from prl_tui.telemetry.progress import Pace, Progress, progress_of
+from prl_tui.telemetry.rank_logs import RankLog, find_rank_logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from prl_tui.telemetry.milestones import Checkpoint
+    from prl_tui.telemetry.series import Series
+
+_ERRORS = re.compile(ERROR_TRIGGER, re.MULTILINE)
+_SCAN_SECONDS = 1.0
+_NO_SERIES: Mapping[str, Series] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """What is known of a run; equal views mean that nothing changed."""
+
+    phase: str = "waiting"
+    """One of `milestones.PHASES`."""
+    progress: Progress | None = None
+    series: Mapping[str, Series] = field(default_factory=lambda: _NO_SERIES)
+    """By the trainer's names; the same objects until rows come."""
+    rows: int = 0
+    """Metric rows so far."""
+    last_row: MetricRow | None = None
+    """Newest train row."""
+    last_eval: MetricRow | None = None
+    summary: MetricRow | None = None
+    """The trainer's closing row; written after a failure too, so no sign of success."""
+    metrics_path: Path | None = None
+    """The trainer's `logging.jsonl`, once it is known."""
+    metrics_source: Literal["", "file", "console"] = ""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """By step number."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What anchors said: `world_size`, `output_dir`, …"""
+    ranks: tuple[RankLog, ...] = ()
+    errors: tuple[ErrorMark, ...] = ()
+    """The first error-like line of each file, the console first, then by rank."""
+    done: bool = False
+    """The program said that it ended well; without such a line only the exit code knows."""
+    last_output: float | None = None
+    """When the console, the metrics or a rank's log last grew, in seconds since the epoch."""
+    behind: bool = False
+    """More was there than one poll may read: the next one goes on."""
+    problems: tuple[str, ...] = ()
+    """Files that cannot be read, with the system's reason."""
+
+
+class RunReader:
+    """Reads one run's files as they grow; every path may be absent or come later."""
+
+    def __init__(
+        self,
+        output_log: Path | None,
+        ranks_dir: Path | None = None,
+        metrics_path: Path | None = None,
+        base_dir: Path | None = None,
+        console: ConsoleFormat | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`base_dir`: where the run was started, for paths that it printed relative to that.
+
+        Without `output_log` rank 0's own files are the console.
+        """
+        self._output_log = output_log
+        self._ranks_dir = ranks_dir
+        self._base_dir = base_dir or Path()
+        self._fixed_metrics = metrics_path
+        self._format = console
+        self._clock = clock
+        self._console = ConsoleReader([output_log] if output_log else [], console, clock)
+        self._metrics: MetricsFile | None = None
+        self._ranks: tuple[RankLog, ...] = ()
+        self._rank_files: dict[Path, _FirstError] = {}
+        self._next_scan = 0.0
+        self._pace = _PaceOfTable()
+        self._view = RunView()
+
+    @classmethod
+    def of_folder(cls, folder: Path, base_dir: Path | None = None, console: ConsoleFormat | None = None) -> RunReader:
+        """The reader of a run folder: `output.log` and `ranks/` in it."""
+        return cls(folder / "output.log", folder / "ranks", base_dir=base_dir, console=console)
+
+    @property
+    def view(self) -> RunView:
+        """What the last poll found."""
+        return self._view
+
+    def poll(self, budget: int = 4 << 20, ended: bool = False) -> RunView:
+        """Read at most about `budget` new bytes of each file. `ended`: the run is over, nothing more is written."""
+        self._scan_ranks()
+        self._console.poll(budget, ended)
+        self._open_metrics()
+        if self._metrics is not None:
+            self._metrics.poll(budget, ended)
+        for file in self._rank_files.values():
+            file.poll(budget)
+        view = self._build()
+        if view != self._view:
+            self._view = view
+        return self._view
+
+    def close(self) -> None:
+        """Give all file descriptors back."""
+        self._console.close()
+        for file in self._rank_files.values():
+            file.close()
+        if self._metrics is not None:
+            self._metrics.close()
+
+    def _scan_ranks(self) -> None:
+        now = self._clock()
+        if self._ranks_dir is None or 0 <= self._next_scan - now <= _SCAN_SECONDS:
+            return
+        self._next_scan = now + _SCAN_SECONDS
+        ranks = find_rank_logs(self._ranks_dir)
+        if ranks == self._ranks:
+            return
+        self._ranks = ranks
+        if self._output_log is None:
+            self._console.close()
+            first = [path for rank in ranks[:1] for path in (rank.stdout, rank.stderr)]
+            self._console = ConsoleReader(first, self._format, self._clock)
+        known = self._rank_files
+        paths = [path for rank in ranks for path in (rank.stderr, rank.stdout)]
+        self._rank_files = {path: known.get(path) or _FirstError(path) for path in paths}
+        for path in known.keys() - self._rank_files.keys():
+            known[path].close()
+
+    def _open_metrics(self) -> None:
+        path = self._fixed_metrics
+        named = self._console.milestones.facts.get("metrics_path")
+        if path is None and named:
+            path = self._base_dir / named
+        if path is not None and (self._metrics is None or self._metrics.path != path):
+            if self._metrics is not None:
+                self._metrics.close()
+            self._metrics = MetricsFile(path)
+
+    def _build(self) -> RunView:
+        console, metrics = self._console, self._metrics
+        from_file = metrics is not None and metrics.table.count > 0
+        table = metrics.table if metrics is not None and from_file else console.table
+        bar = console.bar
+        train = table.last.get("train")
+        progress = progress_of(train, table.total, self._pace.of(table), bar.current, bar.epoch)
+        stepping = train is not None or (progress is not None and progress.step > 0)
+        marks = [*console.errors.values(), *(file.mark for file in self._rank_files.values())]
+        files: list[_Watched] = [console, *self._rank_files.values(), *([metrics] if metrics else [])]
+        return RunView(
+            phase=console.milestones.phase(any_output=console.position > 0, stepping=stepping),
+            progress=progress,
+            series=table.series(),
+            rows=table.count,
+            last_row=train,
+            last_eval=table.last.get("eval"),
+            summary=table.last.get("summary"),
+            metrics_path=metrics.path if metrics else None,
+            metrics_source="file" if from_file else "console" if table.count else "",
+            checkpoints=console.milestones.ordered_checkpoints(),
+            facts=MappingProxyType(dict(console.milestones.facts)),
+            ranks=self._ranks,
+            errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
+            done="done" in console.milestones.lines,
+            last_output=max((file.modified for file in files if file.modified is not None), default=None),
+            behind=any(file.behind for file in files),
+            problems=tuple(str(problem) for file in files for problem in file.problems),
+        )
+
+
+class _Watched(Protocol):
+    """What every reader of a file can say about it."""
+
+    @property
+    def behind(self) -> bool: ...
+    @property
+    def modified(self) -> float | None: ...
+    @property
+    def problems(self) -> tuple[OSError, ...]: ...
+
+
+class _PaceOfTable:
+    """The pace of the table that counts now; starts again when another one does."""
+
+    def __init__(self) -> None:
+        self._table: MetricTable | None = None
+        self._count = 0
+        self._pace = Pace()
+
+    def of(self, table: MetricTable) -> float | None:
+        """Recent seconds per step after all of the table's rows."""
+        if table is not self._table:
+            self._table, self._count, self._pace = table, 0, Pace()
+        for row in table.newest(table.count - self._count):
+            self._pace.add(row)
+        self._count = table.count
+        return self._pace.seconds_per_step()
+
+
+class _FirstError:
+    """Looks for the first error-like line of a rank's file, then only for its age."""
+
+    def __init__(self, path: Path) -> None:
+        self.mark: ErrorMark | None = None
+        self._tail = FrameTail(path, _ERRORS)
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is more to be searched."""
+        return self.mark is None and self._tail.behind
+
+    @property
+    def modified(self) -> float | None:
+        """When the file last changed, in seconds since the epoch; None before it exists."""
+        return self._tail.modified
+
+    @property
+    def problems(self) -> tuple[OSError, ...]:
+        """Why the file cannot be read now."""
+        return (self._tail.problem,) if self._tail.problem else ()
+
+    def poll(self, budget: int) -> None:
+        """Read at most `budget` new bytes, as long as no error was found."""
+        for frame in self._tail.poll(0 if self.mark else budget):
+            text = plain(frame.text)
+            if self.mark is None and is_error(text):
+                self.mark = ErrorMark(self._tail.path, frame.line, text.strip()[:400])
+
+    def close(self) -> None:
+        """Give the file descriptor back."""
+        self._tail.close()

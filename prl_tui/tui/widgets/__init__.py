@@ -1,0 +1,1 @@
+"""Widgets that show what other rooms know."""

@@ -1,0 +1,143 @@
+"""Runs of real processes in a throw-away root; whatever a test leaves alive is killed and fails that test."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from prl_tui.runs import launcher, store
+from prl_tui.runs.folder import read_ended, read_started
+from prl_tui.runs.state import status
+
+PROGRAMS = Path(__file__).with_name("programs")
+DEADLINE = 20.0
+
+
+def until(condition, what, deadline=DEADLINE):
+    """Wait for a true value and return it; fails with `what` when it does not come."""
+    end = time.monotonic() + deadline
+    while not (value := condition()):
+        if time.monotonic() > end:
+            pytest.fail(f"waited {deadline} s in vain for: {what}")
+        time.sleep(0.02)
+    return value
+
+
+def is_living(pid):
+    """Judged apart from the code under test: there and no zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def marked(root):
+    """Every living process whose environment names a run below `root`, its supervisor included."""
+    needle = b"PRL_RUN_DIR=" + os.fsencode(root)
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if any(part.startswith(needle) for part in environment.split(b"\0")):
+                found.append(int(entry.name))
+    return [pid for pid in found if is_living(pid)]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root for runs; at the end nothing of them may live."""
+    path = (tmp_path / "runs").resolve()
+    yield path
+    end = time.monotonic() + 5
+    while (left := marked(path)) and time.monotonic() < end:
+        time.sleep(0.02)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left, "processes outlived the test"
+
+
+@pytest.fixture
+def pids(tmp_path):
+    path = tmp_path / "pids"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def python(root):
+    """Start `python ARGUMENTS…` as a run."""
+
+    def start(*arguments, **more):
+        return launcher.start(root, launcher.Job((sys.executable, *map(str, arguments)), **more))
+
+    return start
+
+
+@pytest.fixture
+def family(python, pids):
+    """Start programs/family.py in a mode; returns the run's folder and its members' pids once all are ready."""
+
+    def start(mode):
+        folder = python(PROGRAMS / "family.py", mode, pids)
+        return folder, members(pids)
+
+    return start
+
+
+def members(pids):
+    """The pids of programs/family.py, once all three are ready."""
+    names = ("leader", "session", "daemon")
+    until(lambda: all((pids / name).exists() and (pids / name).read_text() for name in names), "the family")
+    return {name: int((pids / name).read_text()) for name in names}
+
+
+def ended(folder, deadline=DEADLINE):
+    """The status of a run once it has its exit record."""
+    until((folder.path / "exit.json").exists, "the exit record", deadline)
+    return status(folder)
+
+
+def exit_record(folder):
+    return read_ended(folder)
+
+
+def supervisor_of(folder):
+    return read_started(folder).supervisor[0]
+
+
+@pytest.fixture
+def forged(root):
+    """A run folder with records as given and no process behind it."""
+    from prl_tui.runs import records
+    from prl_tui.runs.place import here
+
+    def make(state=None, heartbeat=None, **files):
+        folder = store.make_folder(root)
+        place = dict(here())
+        records.write_record(folder.path / "run.json", {**place, "id": folder.id, "created": time.time()})
+        whole = {
+            "supervisor": {"pid": 1, "ticks": 1},
+            "leader": {"pid": 1, "ticks": 1},
+            "started": time.time(),
+            **place,
+        }
+        records.write_record(folder.path / "state.json", {**whole, **(state or {})})
+        (folder.path / "lock").touch()
+        if heartbeat is not None:
+            path = folder.path / "heartbeat"
+            records.write_heartbeat(path, {**place, "time": time.time() - heartbeat})
+            os.utime(path, (time.time() - heartbeat,) * 2)
+        for name, value in files.items():
+            records.write_record(folder.path / f"{name}.json", value)
+        return folder
+
+    return make

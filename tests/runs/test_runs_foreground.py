@@ -1,0 +1,126 @@
+"""A foreground launch shows the output, hands the code on, and passes signals on as a stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAMS, ended, is_living, members, supervisor_of, until
+
+from prl_tui.runs import launcher, stop
+from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.launcher import Job
+from prl_tui.runs.state import status
+
+
+@pytest.fixture
+def foreground(root):
+    """Start programs/foreground.py; returns the process and the run's folder."""
+    started = []
+
+    def start(answer, *command):
+        words = [sys.executable, PROGRAMS / "foreground.py", root, answer, *command]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        started.append(process)
+        return process, RunFolder(Path(process.stderr.readline().decode().strip()))
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_it_shows_the_output_and_ends_with_the_code(root):
+    shown = []
+    job = Job((sys.executable, "-c", "print('one'); print('two'); raise SystemExit(9)"))
+    folder, code = launcher.run_foreground(root, job, on_output=shown.append)
+    assert code == 9
+    assert b"".join(shown) == b"one\ntwo\n" == folder.output.read_bytes()
+
+
+def test_a_signal_is_128_and_its_number(root):
+    job = Job((sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"))
+    assert launcher.run_foreground(root, job)[1] == 137
+
+
+def test_int_stops_the_run(foreground, pids):
+    process, folder = foreground("stop", sys.executable, PROGRAMS / "family.py", "polite", pids)
+    family = members(pids)
+    process.send_signal(signal.SIGINT)
+    stop.stop(folder, stop.Grace(0.2, 5))  # not to wait for the daemon's grace
+    assert process.wait(20) == 130
+    assert not any(map(is_living, family.values()))
+    assert status(folder).state == "stopped"
+
+
+def test_term_is_passed_on_as_term_at_once(foreground, pids):
+    code = (
+        "import signal, sys, time, pathlib\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(21))\n"
+        "pathlib.Path(sys.argv[1]).touch()\n"
+        "time.sleep(600)\n"
+    )
+    process, folder = foreground("detach", sys.executable, "-c", code, pids / "ready")
+    until((pids / "ready").exists, "the handler")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 21
+    assert status(folder).state == "stopped"
+
+
+def test_a_second_int_hurries(foreground, pids):
+    process, folder = foreground("stop", sys.executable, PROGRAMS / "family.py", "deaf", pids)
+    members(pids)
+    process.send_signal(signal.SIGINT)
+    until(lambda: status(folder).state == "stopping", "the stop")
+    process.send_signal(signal.SIGINT)
+    # the graces of programs/foreground.py are 10 s each: the second one skips INT's
+    until(lambda: '"terminate"' in (folder.path / "heartbeat").read_text(), "TERM", deadline=5)
+    stop.stop(folder, stop.Grace(0, 0))
+    assert process.wait(20) == 137
+
+
+def test_detaching_leaves_the_run_alone(foreground, pids):
+    process, folder = foreground("detach", sys.executable, PROGRAMS / "chatter.py", "1", pids / "go")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 99
+    assert status(folder).state == "starting"
+    (pids / "go").touch()
+    assert ended(folder).state == "finished"
+
+
+def test_going_on_goes_on(foreground, pids):
+    process, _ = foreground("go-on", sys.executable, PROGRAMS / "chatter.py", "1", pids / "go")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr.readline() == b"asked\n"
+    (pids / "go").touch()
+    assert process.wait(20) == 0
+    assert process.stdout.read().endswith(b"the last line\n")
+
+
+def test_a_second_int_breaks_off_the_question_and_stops(root):
+    script = (
+        "import os, signal, sys, time; from pathlib import Path; from prl_tui.runs import launcher\n"
+        "def ask(folder):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(600)\n"
+        "job = launcher.Job((sys.executable, '-c', 'import time; time.sleep(600)'))\n"
+        f"print(launcher.run_foreground(Path({str(root)!r}), job, on_interrupt=ask,\n"
+        "      on_start=lambda folder: os.kill(os.getpid(), signal.SIGINT))[1])\n"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
+    assert shown.stdout == "130\n"
+
+
+def test_a_supervisor_that_vanishes_gives_no_code(root):
+    def shoot(folder):
+        os.kill(supervisor_of(folder), signal.SIGKILL)
+
+    job = Job((sys.executable, "-c", "import time; time.sleep(600)"))
+    folder, code = launcher.run_foreground(root, job, on_start=shoot)
+    assert code is None
+    assert status(folder).state == "lost"
+    assert stop.stop(folder, stop.Grace(0, 5)).code == "swept"
