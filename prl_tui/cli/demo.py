@@ -38,7 +38,7 @@ def demo(args: argparse.Namespace) -> int:
         return watching.follow_plain(folder)
     from prl_tui.tui.app import PrlApp
 
-    code = PrlApp(watch=folder, leave_when_done=False).run()
+    code = PrlApp(watch=folder, leave_when_done=True).run()
     if code is not None:
         return code
     print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)

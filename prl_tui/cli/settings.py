@@ -20,10 +20,9 @@ from prl_tui.i18n import t
 def recipes(args: argparse.Namespace) -> int:
     """`prl-tui recipes`: the training programs, one a line."""
     if args.trust:
-        from prl_tui.cli import project
-        from prl_tui.machine import paths
+        from prl_tui.machine import paths, trust
 
-        project.remember(paths.project_dir(Path.cwd()), args.trust == "yes")
+        trust.remember(paths.project_dir(Path.cwd()), args.trust == "yes")
     found = sources.catalog()
     if args.json:
         listed = [_recipe_data(recipe) for recipe in found.recipes.values()]

@@ -18,10 +18,8 @@ from prl_tui.i18n import t
 def catalog(only: str | None = None, quiet: bool = False) -> Catalog:
     """The built-in recipes and a person's own; what was skipped is said on stderr."""
     from prl_tui.cli import project
-    from prl_tui.machine import paths
 
-    folders = [paths.config_dir() / "recipes", paths.config_dir() / "presets", *project.folders(ask=not quiet)]
-    found = catalogs.load(folders, only)
+    found = catalogs.load(project.folders(ask=not quiet), only)
     if not quiet:
         for problem in found.problems:
             print(t("skipped: {problem}", problem=problem.message), file=sys.stderr)

@@ -105,6 +105,7 @@ def assess(case: Case) -> Assessment:
         needs_gpu=case.needs_gpu,
         rollout=vllm or bool(value.get("use_lmdeploy")),
         vllm=vllm,
+        node_gpus=case.node_gpus,
         grpo=case.rule == "grpo",
         swift=case.swift,
         infer_workers=_int(value.get("num_infer_workers")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prl_tui.core import assess, explain, fixes, values
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
-from prl_tui.core.batch import Violation
+from prl_tui.core.batch import Batch, Violation
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import ORDER, Facts, Finding, Fix, Report
 from prl_tui.core.recipe import Field
@@ -133,3 +133,9 @@ def _busy(config: RunConfig, facts: Facts) -> list[Finding]:
         fix = (Fix({"cuda_visible_devices": new}, t("use GPU {gpus}", gpus=new)),)
     message = nt("GPU {names} is in use.", "GPUs {names} are in use.", len(busy), names=names)
     return [Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix)]
+
+
+def figures(config: RunConfig, stack_name: str = "") -> Batch:
+    """The batch of a config alone, without looking for fixes."""
+    stack = assess.stack_of(config, stack_name)
+    return assess.assess(assess.case(config, stack, None)).batch

@@ -21,6 +21,7 @@ WHAT = {
     "batch-rounds-down": mark("The real batch is {micro} × {accumulation} × {world} = {real}, not {batch}."),
     "deepspeed-triple": mark("train_batch_size {batch} is not {micro} × {accumulation} × {world} = {real}."),
     "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs, and {gpus} are visible."),
+    "node-without-gpu": mark("The node has no GPU, and each of the {nproc} processes needs one."),
     "devices-repeated": mark("CUDA_VISIBLE_DEVICES={spec} names a GPU twice: torch then sees none."),
     "devices-none": mark("CUDA_VISIBLE_DEVICES={spec} leaves no GPU visible."),
     "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}” and sees {count} GPUs."),

@@ -20,6 +20,8 @@ class Layout:
     rollout: bool = False
     """vLLM or LMDeploy generates inside the job."""
     vllm: bool = False
+    node_gpus: int | None = None
+    """GPUs that the node has; None if unknown."""
     grpo: bool = False
     swift: bool = False
     infer_workers: int | None = None
@@ -32,6 +34,8 @@ def violations(stack: Stack, layout: Layout) -> list[Violation]:
     """What is wrong with the placement; nothing where the GPUs are not known."""
     found = _reading(layout.devices)
     nproc, visible = layout.nproc, layout.devices.count
+    if layout.node_gpus == 0 and layout.needs_gpu and nproc:
+        return [broken("node-without-gpu", "nproc_per_node", nproc=nproc)]
     if nproc is None or nproc < 1 or not layout.needs_gpu:
         return found
     if visible is not None and nproc > visible:

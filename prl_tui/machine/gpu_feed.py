@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 FIRST_ANSWER = 30.0
 """Seconds for the first sweep: initialising eight GPUs without persistence mode takes many seconds."""
+FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-"""Seconds between attempts once several have failed."""
+"""Seconds before another child is tried: at first, and once several have failed."""
 _GRACE = 1.0
 _TOO_MANY_STUCK = 3
 
@@ -150,10 +151,10 @@ class _Pump(threading.Thread):
         self._wake.call()
 
     def run(self) -> None:
-        pause = 1.0
+        pause = FIRST_PAUSE
         while not self._stopping:
             answered = self._one_child()
-            pause = 1.0 if answered else min(2 * pause, LONGEST_PAUSE)
+            pause = FIRST_PAUSE if answered else min(2 * pause, LONGEST_PAUSE)
             if not self._stopping:
                 self._wake.wait(pause)
                 self.restarts += 1

@@ -84,7 +84,7 @@ def _no_library(root: Path) -> str:
 
 def _versions(root: Path) -> dict[str, str]:
     """Versions of the loaded kernel driver and of the library in this process, where both can be seen."""
-    kernel = re.search(r"Kernel Module\D*(\d+(?:\.\d+)+)", _read(root / "proc/driver/nvidia/version"))
+    kernel = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)", _read(root / "proc/driver/nvidia/version"))
     library = re.search(r"libnvidia-ml\.so\.(\d+(?:\.\d+)+)", _read(root / "proc/self/maps"))
     return {"kernel": kernel[1], "library": library[1]} if kernel and library else {}
 

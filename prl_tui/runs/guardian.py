@@ -49,6 +49,7 @@ class Guardian:
         self.killed: set[proctree.Birth] = set()
         self._signals = SignalPipe()
         self._pump = LogPump(folder / records.OUTPUT)
+        self._watch = proctree.Watch(folder, spare={os.getpid()})
         self._pipe: int | None = None
         self._left: list[proctree.Seen] = []
         self._next_look = self._next_beat = 0.0
@@ -133,11 +134,14 @@ class Guardian:
         if self._pipe is None:
             return
         data = os.read(self._pipe, _CHUNK)
-        if data:
-            self._pump.put(data)
-        else:
+        if not data:
             os.close(self._pipe)
             self._pipe = None
+            return
+        before = self._pump.dropped
+        self._pump.put(data)
+        if before == 0 and self._pump.dropped:
+            self._next_beat = 0.0  # the first loss is news
 
     def _heed_stop(self) -> None:
         asked = records.read_record(self.folder / records.STOP)
@@ -214,7 +218,7 @@ class Guardian:
     # -- helpers ------------------------------------------------------------------------------------------------
 
     def _tree(self) -> list[proctree.Seen]:
-        return proctree.tree([os.getpid()], self.folder, spare={os.getpid()})
+        return self._watch.look([os.getpid()])
 
     def _stage(self) -> str:
         if self.stop is None:

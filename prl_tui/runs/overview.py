@@ -84,9 +84,9 @@ def overviews(root: Path, most: int = 0, one: Callable[[RunFolder], Overview] = 
 def state_word(state: State) -> str:
     """A state as a person reads it, its glyph first."""
     return {
-        "starting": "· " + t("starting"),
+        "starting": "◦ " + t("starting"),
         "running": "▸ " + t("running"),
-        "stopping": "· " + t("stopping"),
+        "stopping": "◦ " + t("stopping"),
         "finished": "✓ " + t("finished"),
         "finished-with-exit-error": "! " + t("finished, error at exit"),
         "failed": "✗ " + t("failed"),

@@ -89,6 +89,25 @@ def tree(roots: Iterable[int], folder: Path, spare: Collection[int] = ()) -> lis
     return [table[pid] for pid in sorted(found) if pid not in spare]
 
 
+class Watch:
+    """Looks at one run again and again. A process once seen counts until it is gone: a dying one has lost its mark
+    already, and may still hold a GPU for seconds.
+    """
+
+    def __init__(self, folder: Path, spare: Collection[int]) -> None:
+        self._folder, self._spare = folder, spare
+        self._known: dict[Birth, Seen] = {}
+
+    def look(self, roots: Iterable[int]) -> list[Seen]:
+        """What `tree` finds now, and what earlier looks found that still lives."""
+        found = {seen.birth: seen for seen in tree(roots, self._folder, self._spare)}
+        for known, seen in self._known.items():
+            if known not in found and is_alive(known):
+                found[known] = seen
+        self._known = found
+        return list(found.values())
+
+
 def send(process: Birth, number: int) -> bool:
     """Signal exactly this process; False when it is gone. PermissionError when it belongs to somebody else."""
     pid, ticks = process

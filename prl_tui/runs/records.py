@@ -38,6 +38,9 @@ HEARTBEAT_FRESH = 30.0
 """Seconds after which a heartbeat proves nothing any more: six missed ones."""
 
 
+_HEARTBEAT_SIZE = 512
+
+
 class Broken:
     """A record that is there but cannot be used."""
 
@@ -84,13 +87,14 @@ def write_record(path: Path, value: Mapping[str, object]) -> None:
 
 
 def write_heartbeat(path: Path, value: Mapping[str, object]) -> None:
-    """Replace the heartbeat in one step, without fsync: a disk busy with a checkpoint must not stall the log.
+    """Overwrite the heartbeat in its place, in one write of one size: no fsync, and no room needed on a full disk.
 
-    On a full disk only its time of change moves on, which needs no room. OSError when even that is impossible.
+    A disk busy with a checkpoint must not stall the log. A reader that meets half a text still has the time of
+    change. OSError when it cannot be written.
     """
-    beside = path.with_name(f".{path.name}.tmp")
+    text = json.dumps({"schema": SCHEMA, **value}).ljust(_HEARTBEAT_SIZE - 1) + "\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        beside.write_text(json.dumps({"schema": SCHEMA, **value}) + "\n")
-        beside.replace(path)
-    except OSError:
-        os.utime(path)
+        os.pwrite(descriptor, text.encode(), 0)
+    finally:
+        os.close(descriptor)

@@ -153,6 +153,8 @@ def _verdict(ended: Ended, training_done: bool | Callable[[], bool | None] | Non
 def _end_detail(ended: Ended) -> str:
     if ended.error_code:
         return _error_detail(ended)
+    if ended.was_stopped:
+        return _stop_detail(ended)
     if ended.signal is not None:
         return t("Ended by signal {name}", name=signal_name(ended.signal))
     if ended.strays:
@@ -163,6 +165,12 @@ def _end_detail(ended: Ended) -> str:
         )
     if ended.dropped:
         return t("The disk was full: {n} bytes of output are missing from the log", n=ended.dropped)
+    return ""
+
+
+def _stop_detail(ended: Ended) -> str:
+    if ended.killed:
+        return nt("{n} process ended only by SIGKILL", "{n} processes ended only by SIGKILL", ended.killed)
     return ""
 
 
@@ -204,10 +212,9 @@ def _far(folder: RunFolder, started: Started) -> RunStatus:
 def _alive(folder: RunFolder, started: Started, logged: bool | Callable[[], bool]) -> RunStatus:
     beat = _beat(folder)
     age = _age(folder, beat)
+    detail = _beat_detail(beat)
     if age is not None and age > _SILENT:
         detail = t("Its supervisor has not reported for {n} s", n=round(age))
-    else:
-        detail = _beat_detail(beat)
     if isinstance(records.read_record(folder.path / records.STOP), dict):
         return _known(started, "stopping", detail)
     if logged() if callable(logged) else logged:

@@ -84,7 +84,7 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
         )
     request = _request(folder, grace, by)
     if is_supervised(folder, started):
-        return _ask(folder, started, request)
+        return _ask(folder, request)
     return _sweep(folder, started, grace, request)
 
 
@@ -98,7 +98,7 @@ def leftovers(folder: RunFolder) -> list[proctree.Seen]:
     started = read_started(folder)
     if not isinstance(started, Started) or not started.is_at(here()):
         return []
-    roots = [birth[0] for birth in (started.supervisor, started.leader) if birth and proctree.is_alive(birth)]
+    roots = _roots(started)
     spare = {os.getpid()}
     if started.supervisor and started.supervisor[0] in roots:
         spare.add(started.supervisor[0])
@@ -145,9 +145,10 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def _ask(folder: RunFolder, started: Started, request: Mapping[str, object]) -> StopResult:
+def _ask(folder: RunFolder, request: Mapping[str, object]) -> StopResult:
     written = _write_request(folder, request)
-    if started.supervisor is None:  # it has the lock but no record yet: it looks for the request once it has
+    started = read_started(folder)  # after the request: a supervisor that reports later will look for it
+    if not isinstance(started, Started) or started.supervisor is None:
         if written:
             return StopResult("asked", t("Run {id} is being stopped", id=folder.id))
         return StopResult("denied", t("Run {id} is just starting: try again", id=folder.id))
@@ -192,7 +193,8 @@ def _climb(folder: RunFolder, started: Started, grace: Grace) -> tuple[int, int,
     """INT to the leader's group, TERM and KILL to all; the last stage, how many it took KILL for, whether denied."""
     steps = ladder.Ladder()
     killed: set[proctree.Birth] = set()
-    while left := leftovers(folder):
+    watch = proctree.Watch(folder.path, {os.getpid()})
+    while left := watch.look(_roots(started)):
         shortest = _shortest(folder, grace)  # read again: somebody may want it quicker by now
         steps.ask(time.monotonic(), shortest["interrupt"], shortest["terminate"])
         if started.leader and not proctree.is_alive(started.leader):
@@ -232,6 +234,10 @@ def _record(folder: RunFolder, started: Started, request: Mapping[str, object], 
         records.write_record(folder.path / records.EXIT, record)
     except OSError:  # a full disk: the processes are gone all the same
         return
+
+
+def _roots(started: Started) -> list[int]:
+    return [birth[0] for birth in (started.supervisor, started.leader) if birth and proctree.is_alive(birth)]
 
 
 def _write_request(folder: RunFolder, request: Mapping[str, object]) -> bool:

@@ -132,7 +132,7 @@ class ConsoleReader:
             told = self._take(pending, self.paths[number])
         elif _BAR_END.search(pending.text):
             for rank, part, text in _by_rank(pending.text):
-                told |= rank == 0 and self._take_bar(part, text)
+                told |= rank == 0 and self._take_bar(part, text, whole=False)
         if ended:
             told |= self._release_rows(None)
         return told
@@ -150,10 +150,13 @@ class ConsoleReader:
                 told |= self.milestones.observe(text, frame.line, now)
         return told
 
-    def _take_bar(self, part: bytes, text: str) -> bool:
+    def _take_bar(self, part: bytes, text: str, whole: bool = True) -> bool:
+        """`whole`: the frame has ended, so that what tells a nested bar is there."""
         bar = read_bar(text, nested=part.rstrip().endswith(_UP))
         before = self.bar.current
-        if bar is None or not self.bar.observe(bar):
+        if bar is None or not (whole or bar.description or (before and before.total == bar.total)):
+            return False
+        if not self.bar.observe(bar):
             return False
         released = self._release_rows(self.bar.current.step if self.bar.current else None)
         return released or self.bar.current != before

@@ -31,12 +31,12 @@ class Anchor:
 
 SWIFT_ANCHORS = (
     Anchor("ranks", r"\[INFO:swift\] rank: \d+, local_rank: \d+, world_size: (?P<world_size>\d+)"),
-    Anchor("arguments", r"\[INFO:swift\] output_dir: (?P<output_dir>\S.*?)\s*$"),
+    Anchor("arguments", r"\[INFO:swift\] output_dir: (?P<output_dir>\S(?:.*\S)?)\s*$"),
     Anchor("arguments", r"\[INFO:swift\] args: \w+Arguments\("),
     Anchor("model", r"\[INFO:swift\] model_info: "),
     Anchor("dataset", r"\[INFO:swift\] train_dataset: "),
-    Anchor("ready", r"\[INFO:swift\] The logging file will be saved in: (?P<metrics_path>\S.*?)\s*$"),
-    Anchor("checkpoint", r"\[INFO:swift\] Saving model checkpoint to (?P<checkpoint>\S.*?)\s*$"),
+    Anchor("ready", r"\[INFO:swift\] The logging file will be saved in: (?P<metrics_path>\S(?:.*\S)?)\s*$"),
+    Anchor("checkpoint", r"\[INFO:swift\] Saving model checkpoint to (?P<checkpoint>\S(?:.*\S)?)\s*$"),
     Anchor("done", r"\[INFO:swift\] End time of running main: "),
 )
 

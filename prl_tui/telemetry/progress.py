@@ -26,7 +26,7 @@ BAR_TRIGGER = rb"\d%\|"
 """What every bar has."""
 
 _BAR = re.compile(
-    r"(?:(?P<desc>[^|%]*?):)?\s*(?P<percent>\d{1,3})%\|[^|]*\|\s*(?P<step>\d+)/(?P<total>\d+)\s*"
+    r"(?P<percent>\d{1,3})%\|[^|]*\|\s*(?P<step>\d+)/(?P<total>\d+)\s*"
     r"\[(?P<elapsed>[\d:]+)<(?P<remaining>[\d:?]+),\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>it/s|s/it)"
 )
 _WINDOW_SECONDS = 60.0  # recent speed is over at least this long where rows reach back so far
@@ -70,13 +70,19 @@ def read_bar(text: str, nested: bool = False) -> Bar | None:
     rate = None if match["rate"] in ("?", ".") else float(match["rate"])
     pace = None if not rate else rate if match["unit"] == "s/it" else 1 / rate
     return Bar(
-        description=(match["desc"] or "").strip(),
+        description=_description(text[: match.start()]),
         step=int(match["step"]),
         total=int(match["total"]),
         seconds_per_step=pace,
         remaining=parse_clock(match["remaining"]),
         nested=nested,
     )
+
+
+def _description(before: str) -> str:
+    """What stands before a bar: `Train` of `…it/s]Train: `."""
+    before = before.rstrip()
+    return re.split(r"[|%\]]", before[:-1])[-1].strip() if before.endswith(":") else ""
 
 
 class TrainingBar:

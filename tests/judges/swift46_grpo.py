@@ -45,7 +45,7 @@ FLAGS = {
 }
 FIXED = (
     "--rlhf_type grpo --model_type qwen2 --template qwen2_5 --use_hf true --check_model false --torch_dtype float32 "
-    "--tuner_type full --reward_funcs tiny_length --use_vllm false --use_cpu true --ddp_backend gloo --max_length 256 "
+    "--tuner_type full --reward_funcs tiny_length --use_vllm false --use_cpu true --max_length 256 "
     "--max_completion_length 16 --learning_rate 1e-4 --dataloader_num_workers 0 --report_to none --add_version false "
     "--load_from_cache_file true"
 ).split()
@@ -60,6 +60,8 @@ def argv(case: Case, work: Path) -> list[str]:
     if case.get("val"):
         val = case["val"]
         made += ["--val_dataset", str(make_rows(work / "data" / f"val{val}.jsonl", val))]
+    if case["world"] > 1:
+        made += ["--ddp_backend", "gloo"]
     for key, flag in FLAGS.items():
         if case.get(key) is not None:
             made += [flag, str(case[key])]

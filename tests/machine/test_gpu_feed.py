@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
+from prl_tui.machine import gpu_feed
 from prl_tui.machine.gpu_feed import GpuFeed
 
 
@@ -32,7 +32,8 @@ def gone(pid):
 
 
 @pytest.fixture
-def feed(nvml_stub):
+def feed(nvml_stub, monkeypatch):
+    monkeypatch.setattr(gpu_feed, "FIRST_PAUSE", 0.05)
     made = []
 
     def make(**settings):
@@ -148,6 +149,44 @@ def test_a_stop_right_after_the_start_leaves_no_child(nvml_stub):
     wait_for(lambda: all(gone(child.pid) for child in us.children()), "the children's end", 10)
 
 
+class StuckChild:
+    """A child inside the driver that no signal ends; it can be let go."""
+
+    pid = 1
+    released = False
+
+    def read(self, seconds, wake=None):
+        return []
+
+    def kill(self):
+        pass
+
+    def end(self, grace):
+        return self.released
+
+    def ended(self):
+        return self.released
+
+
+def test_children_that_cannot_be_killed_do_not_pile_up(monkeypatch):
+    monkeypatch.setattr(gpu_feed, "LONGEST_PAUSE", 0.01)
+    children = []
+
+    def spawn(feed):
+        children.append(StuckChild())
+        return children[-1]
+
+    monkeypatch.setattr(GpuFeed, "_spawn", spawn)
+    gpus = GpuFeed(0.05)
+    gpus.start()
+    wait_for(lambda: gpus.latest().restarts > 20, "some attempts")
+    assert len(children) == 3
+    assert "has not answered" in gpus.latest().problem
+    children[0].released = True
+    wait_for(lambda: len(children) == 4, "another attempt once one has gone")
+    gpus.stop()
+
+
 def test_a_hung_driver_does_not_hold_up_the_interpreters_exit(nvml_stub):
     nvml_stub.set("0 slow_ms 20000")
     program = "from prl_tui.machine.gpu_feed import GpuFeed\nf = GpuFeed(); f.start()\nwhile not f.child_pid: pass\n"
@@ -165,11 +204,11 @@ def test_the_sampler_dies_with_its_parent(nvml_stub, tmp_path, hung):
         "import sys, time; from pathlib import Path; from prl_tui.machine.gpu_feed import GpuFeed\n"
         "f = GpuFeed(0.05); f.start()\n"
         "while not f.child_pid: pass\n"
-        f"Path({str(note) + '.new'!r}).write_text(str(f.child_pid)); Path({str(note) + '.new'!r}).rename({str(note)!r})\n"
+        "new = Path(sys.argv[1] + '.new'); new.write_text(str(f.child_pid)); new.rename(sys.argv[1])\n"
         "time.sleep(60)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], env=nvml_stub.environment()) as parent:
-        pid = int(wait_for(lambda: note.exists() and Path(note).read_text(), "the child's pid"))
+    with subprocess.Popen([sys.executable, "-c", program, str(note)], env=nvml_stub.environment()) as parent:
+        pid = int(wait_for(lambda: note.exists() and note.read_text(), "the child's pid"))
         if hung:  # in the driver call, where no closed pipe is noticed
             wait_for(lambda: psutil.Process(pid).cpu_times().user > 0.05, "the sampler's start")
         parent.kill()

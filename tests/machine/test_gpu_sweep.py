@@ -246,7 +246,7 @@ def test_a_reader_that_dies_says_how(nvml_stub, tmp_path):
 def test_version_numbers_are_named_where_the_box_shows_them(tmp_path: Path):
     from prl_tui.machine.nvml_faults import of_library
 
-    class Mismatch(Exception):
+    class MismatchError(Exception):
         value = 18
 
     # First line of the file as the 580 open kernel module writes it.
@@ -256,7 +256,7 @@ def test_version_numbers_are_named_where_the_box_shows_them(tmp_path: Path):
     maps = tmp_path / "proc/self/maps"
     maps.parent.mkdir()
     maps.write_text("7f00-7f01 r-xp 00000000 08:01 1  /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.575.57.08\n")
-    sentence = of_library(Mismatch(), tmp_path).sentence
+    sentence = of_library(MismatchError(), tmp_path).sentence
     assert "575.57.08" in sentence
     assert "580.159.04" in sentence
 
@@ -264,18 +264,18 @@ def test_version_numbers_are_named_where_the_box_shows_them(tmp_path: Path):
 def test_a_missing_library_reads_differently_on_wsl_and_in_a_container(tmp_path: Path):
     from prl_tui.machine.nvml_faults import of_library
 
-    class NotFound(Exception):
+    class NotFoundError(Exception):
         value = 12
 
     version = tmp_path / "proc/version"
     version.parent.mkdir()
     version.write_text("Linux version 6.8.0-generic")
-    assert of_library(NotFound(), tmp_path).code == "no-driver"
+    assert of_library(NotFoundError(), tmp_path).code == "no-driver"
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/nvidiactl").touch()
-    assert of_library(NotFound(), tmp_path).code == "library-missing"
+    assert of_library(NotFoundError(), tmp_path).code == "library-missing"
     version.write_text("Linux version 5.15.153.1-microsoft-standard-WSL2")
-    assert of_library(NotFound(), tmp_path).code == "wsl"
+    assert of_library(NotFoundError(), tmp_path).code == "wsl"
 
 
 def test_a_gpu_that_vanishes_from_the_list_is_shown_as_lost():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -114,6 +115,11 @@ def supervisor_of(folder):
     return read_started(folder).supervisor[0]
 
 
+def write(folder, name, value):
+    """A record without the fsync that makes real ones durable: a test has no use for it."""
+    (folder.path / f"{name}.json").write_text(json.dumps({"schema": 1, **value}))
+
+
 @pytest.fixture
 def forged(root):
     """A run folder with records as given and no process behind it."""
@@ -123,21 +129,21 @@ def forged(root):
     def make(state=None, heartbeat=None, **files):
         folder = store.make_folder(root)
         place = dict(here())
-        records.write_record(folder.path / "run.json", {**place, "id": folder.id, "created": time.time()})
+        write(folder, "run", {**place, "id": folder.id, "created": time.time()})
         whole = {
             "supervisor": {"pid": 1, "ticks": 1},
             "leader": {"pid": 1, "ticks": 1},
             "started": time.time(),
             **place,
         }
-        records.write_record(folder.path / "state.json", {**whole, **(state or {})})
+        write(folder, "state", {**whole, **(state or {})})
         (folder.path / "lock").touch()
         if heartbeat is not None:
             path = folder.path / "heartbeat"
             records.write_heartbeat(path, {**place, "time": time.time() - heartbeat})
             os.utime(path, (time.time() - heartbeat,) * 2)
         for name, value in files.items():
-            records.write_record(folder.path / f"{name}.json", value)
+            write(folder, name, value)
         return folder
 
     return make

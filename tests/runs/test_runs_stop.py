@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from conftest import PROGRAMS, ended, exit_record, is_living, marked, supervisor_of, until
+from conftest import PROGRAMS, ended, exit_record, is_living, marked, members, supervisor_of, until
 
 from prl_tui.runs import launcher, proctree, records, stop
 from prl_tui.runs.folder import read_started
@@ -50,6 +50,7 @@ def test_a_deaf_run_is_killed_after_both_graces(family):
     record = exit_record(folder)
     assert (record.exit_code, record.stop_stage, record.killed) == (137, "kill", 3)
     assert status(folder).state == "stopped"
+    assert "3 processes" in status(folder).detail
 
 
 def test_a_process_that_hides_its_environment_is_still_found_below(family):
@@ -58,6 +59,17 @@ def test_a_process_that_hides_its_environment_is_still_found_below(family):
     stop.stop(folder, Grace(0.2, 5))
     assert stop.wait(folder, 15)
     assert gone(members)
+
+
+def test_a_wrapper_that_kills_its_child_on_int_loses_nobody(python, pids):
+    # subprocess.run does that, and so the `swift` command (ms-swift 4.6) kills torchrun 0.25 s after INT
+    wrapper = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])"
+    folder = python("-c", wrapper, PROGRAMS / "family.py", "polite", pids)
+    family_pids = members(pids)
+    stop.stop(folder, Grace(0.5, 5))
+    assert stop.wait(folder, 15)
+    assert gone(family_pids)
+    assert status(folder).state == "stopped"
 
 
 def test_progress_names_what_is_left(family):

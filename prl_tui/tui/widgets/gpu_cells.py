@@ -45,7 +45,18 @@ _FULL: dict[Column, int] = {
     "temperature": 3,
 }
 _COMPACT: dict[Column, int] = {**_FULL, "name": 14, "bar": 0, "history": 5, "power": 5}
-_DROPPED_FIRST: tuple[Column, ...] = ("bar", "name", "history", "temperature", "power", "rank", "use", "note", "used")
+_DROPPED_FIRST: tuple[Column, ...] = (
+    "bar",
+    "name",
+    "history",
+    "temperature",
+    "power",
+    "rank",
+    "use",
+    "note",
+    "used",
+    "memory",
+)
 _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 

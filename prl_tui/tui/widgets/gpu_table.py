@@ -69,14 +69,14 @@ class GpuTable(Widget):
         height: auto;
         text-wrap: nowrap;
         text-overflow: clip;
-        & > .gpu-table--header { color: $text-muted; }
-        & > .gpu-table--muted { color: $text-muted; }
+        & > .gpu-table--header { color: $secondary; }
+        & > .gpu-table--muted { color: $secondary; }
         & > .gpu-table--free { color: $text-success; }
         & > .gpu-table--busy { color: $text-warning; }
         & > .gpu-table--lost { color: $text-error; }
         & > .gpu-table--bar { color: $text-primary; }
         & > .gpu-table--history { color: $text-primary; }
-        & > .gpu-table--stale { color: $text-muted; text-style: dim; }
+        & > .gpu-table--stale { color: $secondary; text-style: dim; }
         & > .gpu-table--cursor { background: $boost; text-style: bold; }
         &.-sentence { text-wrap: wrap; }
     }

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.geometry import Size
@@ -27,7 +28,6 @@ from prl_tui.tui.widgets.ansi_strip import Span, to_strip
 
 if TYPE_CHECKING:
     from rich.style import Style
-    from textual import events
     from textual.app import App
     from textual.geometry import Region
 
@@ -70,11 +70,10 @@ class LogView(ScrollView, can_focus=True):
     ]
 
     @dataclass
-    class FollowChanged(Message):
-        """The view began or stopped to follow the end of its log."""
+    class Changed(Message):
+        """What all messages of a view have."""
 
         view: LogView
-        following: bool
 
         @property
         def control(self) -> LogView:
@@ -82,34 +81,28 @@ class LogView(ScrollView, can_focus=True):
             return self.view
 
     @dataclass
-    class NewLines(Message):
+    class FollowChanged(Changed):
+        """The view began or stopped to follow the end of its log."""
+
+        following: bool
+
+    @dataclass
+    class NewLines(Changed):
         """Lines came below while the view does not follow."""
 
-        view: LogView
         count: int
         """Since it stopped to follow."""
 
-        @property
-        def control(self) -> LogView:
-            """The view, for selectors."""
-            return self.view
-
     @dataclass
-    class Searched(Message):
+    class Searched(Changed):
         """A search is over."""
 
-        view: LogView
         needle: str
         """Empty for a search for errors."""
         line: int | None
         """The hit, from 0; None: nowhere in the log."""
         wrapped: bool = False
         """It went around the end of the log."""
-
-        @property
-        def control(self) -> LogView:
-            """The view, for selectors."""
-            return self.view
 
     def __init__(
         self,
@@ -247,7 +240,7 @@ class LogView(ScrollView, can_focus=True):
     @property
     def allow_horizontal_scroll(self) -> bool:
         """Sideways without a scroll bar for it, which would come and go with the lines in sight."""
-        return not self._check_disabled()
+        return not self.disabled
 
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> None:
         """Scroll at once: an animated log is unreadable meanwhile."""
@@ -262,7 +255,7 @@ class LogView(ScrollView, can_focus=True):
         elif new_value >= self.max_scroll_y:
             self._set_following(True)
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self) -> None:
         """A view that follows is still at the end."""
         self._fit()
         if self.following:
@@ -322,11 +315,10 @@ class LogView(ScrollView, can_focus=True):
 
     def _look_for(self, test: LineTest, backwards: bool, from_here: bool) -> None:
         """`from_here`: a hit in the first line in sight counts, as when a text was just typed."""
-        seen = self.scroll_offset.y <= (self.current_line or -1) < self.scroll_offset.y + self.size.height
-        if seen and self.current_line is not None and not from_here:
-            start = self.current_line + (-1 if backwards else 1)
-        else:
-            start = self.scroll_offset.y
+        start = self.scroll_offset.y
+        current = self.current_line
+        if not from_here and current is not None and start <= current < start + self.size.height:
+            start = current + (-1 if backwards else 1)
         lines = max(1, self.lines)
         self.run_worker(
             self._search(test, start % lines, backwards), group="search", exclusive=True, exit_on_error=False
@@ -346,7 +338,8 @@ class LogView(ScrollView, can_focus=True):
             return
         if hit is not None and source is not None:
             text = plain(b"".join(source.read_lines(hit, 1)))
-            self.go_to_line(hit, test.first_in(text) if isinstance(test, TextTest) else 0)
+            before = text[: test.first_in(text)] if isinstance(test, TextTest) else ""
+            self.go_to_line(hit, cell_len(before))
         wrapped = hit is not None and (hit > start if backwards else hit < start)
         self.post_message(self.Searched(self, needle, hit, wrapped))
 

@@ -1,0 +1,20 @@
+"""Without a command: the app."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.i18n import t
+
+
+def app(args: argparse.Namespace) -> int:  # noqa: ARG001
+    """`prl-tui`: configure, launch, watch. Needs a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        told = t("the app needs a terminal; `prl-tui --help` lists what works without one.")
+        raise CommandError(told, Exit.IMPOSSIBLE)
+    from prl_tui.tui.app import PrlApp
+
+    PrlApp().run()
+    return Exit.OK

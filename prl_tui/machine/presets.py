@@ -1,0 +1,62 @@
+"""A person's own preset files: edited with their comments kept."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from prl_tui import atomic
+from prl_tui.core.catalog import read_toml
+from prl_tui.core.config import RunConfig, resolve
+from prl_tui.i18n import t
+
+_NAME = re.compile(r"[\w.-]{1,60}")
+
+
+def save(path: Path, config: RunConfig, name: str) -> None:
+    """Add or replace the preset `name` in a file; ValueError with one sentence when that is impossible."""
+    import tomlkit
+
+    if not _NAME.fullmatch(name):
+        raise ValueError(t("“{name}” cannot be a preset's name; letters, digits, - and _ would work.", name=name[:60]))
+    if name in config.recipe.presets and not _is_own(path, name):
+        raise ValueError(t("{recipe} has a built-in preset named {name}; another name would work.",
+                           recipe=config.recipe.name, name=name))  # fmt: skip
+    document = tomlkit.document()
+    if path.exists():
+        read_toml(path)  # its sentence, should the file be broken
+        document = tomlkit.parse(path.read_text("utf-8"))
+    document["schema"] = 1
+    document["extends"] = config.recipe.name
+    table = document.setdefault("presets", tomlkit.table())
+    table[name] = {"values": _values(config)}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(path, tomlkit.dumps(document))
+    except OSError as error:
+        raise ValueError(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)) from None
+
+
+def _is_own(path: Path, name: str) -> bool:
+    try:
+        presets = read_toml(path).get("presets")
+    except ValueError:
+        return False
+    return isinstance(presets, dict) and name in presets
+
+
+def _values(config: RunConfig) -> dict[str, object]:
+    """What differs from the recipe's defaults; "" unsets."""
+    base = resolve(config.recipe)
+    found: dict[str, object] = {}
+    for key, setting in config.settings.items():
+        if setting.value == base.settings[key].value and not setting.problem:
+            continue
+        value = setting.value
+        found[key] = "" if value is None else list(value) if isinstance(value, tuple) else _number_or_text(config, key)
+    return found
+
+
+def _number_or_text(config: RunConfig, key: str) -> object:
+    value = config.settings[key].value
+    return value if isinstance(value, (bool, int)) else config.text(key)

@@ -1,0 +1,260 @@
+"""The app: three places, the feeds that they share, and nothing else. Rules and arithmetic live in `core`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from prl_tui.core.catalog import Catalog
+from prl_tui.i18n import t
+from prl_tui.tui.session import Session
+from prl_tui.tui.theme import DARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.app import SystemCommand
+    from textual.screen import Screen
+
+    from prl_tui.machine.gpu_feed import GpuFeed, Reading
+    from prl_tui.runs.folder import RunFolder
+    from prl_tui.tui.feeds import RunFeed
+
+Severity = Literal["information", "warning", "error"]
+
+
+class PrlApp(App[int]):
+    """`prl-tui` on a terminal."""
+
+    TITLE = "prl-tui"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("colon", "command_palette", show=False),
+        Binding("ctrl+c", "leave", show=False, priority=True),
+        Binding("ctrl+q", "leave", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        catalog: Catalog | None = None,
+        *,
+        session: Session | None = None,
+        watch: RunFolder | None = None,
+        leave_when_done: bool = False,
+    ) -> None:
+        """`watch`: open on that run; `leave_when_done`: leave by itself a while after its end."""
+        super().__init__()
+        self._catalog = catalog
+        self._session = session
+        self._first_watch = watch
+        self.leave_when_done = leave_when_done
+        self._gpus: GpuFeed | None = None
+        self._feeds: dict[str, RunFeed] = {}
+
+    def on_mount(self) -> None:
+        """Open the first place."""
+        self.register_theme(DARK)
+        self.theme = "prl"
+        if self._first_watch is not None:
+            self.open_run(self._first_watch)
+        else:
+            self.action_go("configure")
+            self.call_after_refresh(self._ask_about_project)
+
+    def _ask_about_project(self) -> None:
+        """A project's own recipes are used after a yes, once."""
+        from prl_tui.machine import trust
+
+        project = trust.folder_here()
+        for problem in self.catalog.problems:
+            self.tell(t("skipped: {problem}", problem=problem.message), "warning")
+        if project is None or trust.known(project) is not None:
+            return
+        from prl_tui.tui.screens.dialogs import Question
+
+        def answered(yes: bool | None) -> None:
+            trust.remember(project, bool(yes))
+            if yes:
+                config = self.session.config
+                self.reload_presets(config.recipe.name, config.preset)
+
+        self.push_screen(Question(trust.question(project), t("use them"), t("not now")), answered)
+
+    def on_unmount(self) -> None:
+        """Let the feeds go; nothing here is waited for."""
+        if self._gpus is not None:
+            self._gpus.stop()
+        for feed in self._feeds.values():
+            feed.stop()
+
+    # --- places ---------------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """What the configure screen works on; made when first needed."""
+        if self._session is None:
+            self._session = Session.begin(self.catalog)
+        return self._session
+
+    @property
+    def catalog(self) -> Catalog:
+        """The recipes."""
+        if self._catalog is None:
+            from prl_tui.core import catalog
+            from prl_tui.machine import trust
+
+            self._catalog = catalog.load(trust.recipe_folders(trust.folder_here()))
+        return self._catalog
+
+    def action_go(self, place: str) -> None:
+        """Go to configure, runs or watch."""
+        if place == "watch":
+            self._watch_last()
+            return
+        screen: Screen[None]
+        if place == "runs":
+            from prl_tui.tui.screens.runs import RunsScreen
+
+            screen = RunsScreen()
+        else:
+            from prl_tui.tui.screens.configure import ConfigureScreen
+
+            screen = ConfigureScreen(self.session)
+        self._show(screen)
+
+    def open_run(self, folder: RunFolder) -> None:
+        """Watch a run."""
+        from prl_tui.tui.screens.watch import WatchScreen
+
+        self._show(WatchScreen(folder, self.run_feed(folder)))
+
+    def _show(self, screen: Screen[None]) -> None:
+        """One place at a time: the stack holds the default screen, the place, and dialogs over it."""
+        if len(self.screen_stack) > 1:
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
+
+    def _watch_last(self) -> None:
+        from prl_tui.machine import paths
+        from prl_tui.runs import store
+        from prl_tui.runs.folder import RunFolder
+
+        found = store.find(paths.runs_dir(), store.LAST)
+        if isinstance(found, RunFolder):
+            self.open_run(found)
+        else:
+            self.tell(found.sentence)
+
+    # --- feeds ----------------------------------------------------------------------------------------------------
+
+    def run_feed(self, folder: RunFolder) -> RunFeed:
+        """The feed of a run, shared by the screens."""
+        from prl_tui.tui.feeds import RunFeed
+
+        if folder.id not in self._feeds:
+            self._feeds[folder.id] = RunFeed(folder)
+            self._feeds[folder.id].start()
+        return self._feeds[folder.id]
+
+    def gpu_reading(self) -> Reading:
+        """The last look at the GPUs; the first call starts the sampler."""
+        if self._gpus is None:
+            from prl_tui.machine.gpu_feed import GpuFeed
+
+            self._gpus = GpuFeed()
+            self._gpus.start()
+        return self._gpus.latest()
+
+    # --- launching ------------------------------------------------------------------------------------------------
+
+    def launch(self, session: Session) -> None:
+        """Start what the session holds, if nothing stands against it; a warning is asked about first."""
+        from prl_tui.core import words
+        from prl_tui.tui.screens.dialogs import Question
+
+        verdict = session.verdict
+        if verdict.facts is None:
+            self.tell(t("Still looking at this box; try again in a moment."), "warning")
+            return
+        if not verdict.can_launch:
+            findings = [*verdict.report.findings, *verdict.here]
+            first = next(finding for finding in findings if finding.severity == "error")
+            self.tell(t("Not launched: {reason}", reason=first.message), "error")
+            return
+        warnings = [finding for finding in verdict.here if finding.severity == "warning"]
+        if not warnings:
+            self._start(session)
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._start(session)
+
+        details = "\n".join(f"{words.GLYPHS[finding.severity]} {finding.message}" for finding in warnings)
+        self.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
+
+    def _start(self, session: Session) -> None:
+        plan = session.verdict.plan
+
+        def work() -> None:
+            from prl_tui.machine import paths
+            from prl_tui.runs import launcher, plans
+
+            try:
+                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd()))
+            except launcher.LaunchError as error:
+                self.call_later(self.tell, error.sentence, "error")
+                return
+            self.call_later(self.open_run, folder)
+
+        self.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)
+
+    # --- the rest -------------------------------------------------------------------------------------------------
+
+    def tell(self, sentence: str, severity: Severity = "information") -> None:
+        """Say something that needs no answer. Literal text."""
+        self.notify(sentence, severity=severity, markup=False, timeout=8 if severity == "error" else 5)
+
+    def reload_presets(self, recipe: str, preset: str) -> None:
+        """Read the recipes again and go on from a preset."""
+        self._catalog = None
+        self._session = Session.begin(self.catalog, recipe, preset)
+        self.action_go("configure")
+
+    def action_leave(self) -> None:
+        """Leave; runs go on."""
+        feed = next((feed for feed in self._feeds.values() if feed.folder is self._first_watch), None)
+        one = feed.latest() if feed is not None else None
+        self.exit(one.status.exit_code if one is not None else None)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every action of the screen by name, and the places."""
+        from textual.app import SystemCommand
+
+        for place, title in (
+            ("configure", t("go: configure")),
+            ("runs", t("go: runs")),
+            ("watch", t("go: watch the last run")),
+        ):
+            yield SystemCommand(title, "", lambda place=place: self.action_go(place))
+        seen: set[str] = set()
+        for node in (screen.focused, screen):
+            if not isinstance(node, Widget):
+                continue
+            for binding in node._bindings.key_to_bindings.values():
+                for one in binding:
+                    if one.description and one.description not in seen and not one.action.startswith("app."):
+                        seen.add(one.description)
+                        action = one.action
+                        yield SystemCommand(one.description, one.tooltip or "", lambda a=action, n=node: self._do(a, n))
+        yield SystemCommand(t("quit"), t("runs go on"), self.action_leave)
+
+    def _do(self, action: str, node: Widget) -> None:
+        self.call_later(self.run_action, action, node)

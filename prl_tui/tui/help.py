@@ -1,0 +1,56 @@
+"""What `?` says on each screen."""
+
+from __future__ import annotations
+
+from prl_tui.i18n import t
+
+
+def configure_help() -> str:
+    """Help of the configure screen."""
+    return "\n".join(
+        [
+            t("Configure: choose a preset, change fields, read the verdict, launch or export."),
+            "",
+            t("↑ ↓  move between settings        tab  the next pane"),
+            t("digits  type a number at once     enter  open a field, or the next choice"),
+            t("enter  keep what was typed        esc  what was there before"),
+            t("space ← →  another choice         x  the preset's value     u  undo"),
+            t("a  show every setting             /  find a setting by name"),
+            "",
+            t("f  apply the first way out        l  launch on this box"),
+            t("e  write a script or TOML file    s  save as a preset of your own"),
+            t("p  presets     v  preview: command, bash, TOML     r  next recipe"),
+            t("R  runs        w  watch the last run               q  quit; runs go on"),
+            "",
+            t("A value that differs from the preset shows ← and the preset's value, then who changed it."),
+            t("The verdict is for any platform; its first line also says whether this box can launch it."),
+        ]
+    )
+
+
+def watch_help() -> str:
+    """Help of the watch screen."""
+    return "\n".join(
+        [
+            t("Watch: is it alive, is it learning, when is it done, what is wrong?"),
+            "",
+            t("1 GPUs   2 curves   3 logs        z  zoom the pane, or all of them again"),
+            t("[ ]  the log before or after: all, each rank, launcher"),
+            t("↑ ↓ pgup pgdn  scroll             end  follow the end again"),
+            t("/  find in the log                n N  next, previous; without a search the next error"),
+            t("x  stop the run and all that it started"),
+            t("q esc  leave; the run goes on     R  runs     c  configure"),
+        ]
+    )
+
+
+def runs_help() -> str:
+    """Help of the list of runs."""
+    return "\n".join(
+        [
+            t("Runs: newest first."),
+            "",
+            t("enter  watch        x  stop        d  delete an ended run"),
+            t("o  its settings in the form        c  configure      q  quit"),
+        ]
+    )

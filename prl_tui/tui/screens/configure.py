@@ -1,0 +1,335 @@
+"""Configure: choose a preset, change a field, see the verdict at once, read the exact command, launch or export."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from prl_tui.core.findings import ORDER
+from prl_tui.i18n import t
+from prl_tui.tui.cells import safe
+from prl_tui.tui.session import Session
+from prl_tui.tui.widgets.preset_table import PresetTable
+from prl_tui.tui.widgets.top_bar import TopBar
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+    from prl_tui.tui.app import PrlApp
+    from prl_tui.tui.widgets.gpu_table import GpuTable
+    from prl_tui.tui.widgets.preview import Preview
+    from prl_tui.tui.widgets.settings_form import SettingsForm
+    from prl_tui.tui.widgets.verdict_view import VerdictView
+
+VIEWS = ("-presets", "-preview", "-full-verdict")
+"""Classes that show one pane alone where there is little room."""
+
+
+class ConfigureScreen(Screen[None]):
+    """The first place."""
+
+    CSS_PATH = "configure.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-middle"), (40, "-tall")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "fix", t("fix"), tooltip=t("Apply the first way out")),
+        Binding("l", "launch", t("launch"), tooltip=t("Start the run on this box")),
+        Binding("e", "export", t("export"), tooltip=t("Write a script or TOML file")),
+        Binding("s", "save_preset", t("save"), tooltip=t("Keep these values as a preset of your own")),
+        Binding("p", "presets", t("presets")),
+        Binding("v", "preview", t("preview"), tooltip=t("The exact command, bash and TOML")),
+        Binding("slash", "find", t("find"), tooltip=t("Find a setting")),
+        Binding("r", "next_recipe", t("recipe"), show=False),
+        Binding("u,ctrl+z", "undo", t("undo"), show=False),
+        Binding("R", "app.go('runs')", t("runs"), show=False),
+        Binding("w", "app.go('watch')", t("watch"), show=False),
+        Binding("escape", "back", show=False),
+        Binding("question_mark", "help", t("help")),
+        Binding("q", "app.leave", t("quit")),
+    ]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        self._ready = False
+
+    def compose(self) -> ComposeResult:
+        """The first paint: the presets. The rest is mounted right after it."""
+        yield TopBar("configure")
+        yield Static(Content(t("looking at the GPUs …")), id="gpu-line")
+        yield Static(id="preset-line")
+        with Container(id="middle"):
+            yield PresetTable(self.session.catalog, id="presets")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Mount the rest once the presets are on the terminal."""
+        config = self.session.config
+        self.presets.mark(config.recipe.name, config.preset)
+        self._about()
+        self.call_after_refresh(self._mount_rest)
+
+    async def _mount_rest(self) -> None:
+        from prl_tui.tui.widgets.gpu_table import CONFIGURE, GpuTable
+        from prl_tui.tui.widgets.preview import Preview
+        from prl_tui.tui.widgets.settings_form import SettingsForm
+        from prl_tui.tui.widgets.verdict_view import VerdictView
+
+        gpus = GpuTable(CONFIGURE, id="gpus")
+        gpus.border_title = t("GPUs")
+        centre = Vertical(SettingsForm(id="settings"), Static(id="about"), id="centre")
+        middle = self.query_one("#middle")
+        await self.mount(gpus, after="#gpu-line")
+        await middle.mount(centre, VerdictView(id="verdict"))
+        await self.mount(Preview(id="preview"), after="#middle")
+        self._ready = True
+        self.form.focus()
+        self.update()
+        self._look_at_gpus()
+        self.set_interval(1.0, self._look_at_gpus)
+
+    # --- parts ----------------------------------------------------------------------------------------------------
+
+    @property
+    def prl(self) -> PrlApp:
+        """The app."""
+        return cast("PrlApp", self.app)
+
+    @property
+    def presets(self) -> PresetTable:
+        """The list of presets."""
+        return self.query_one("#presets", PresetTable)
+
+    @property
+    def form(self) -> SettingsForm:
+        """The settings."""
+        return cast("SettingsForm", self.query_one("#settings"))
+
+    @property
+    def verdict(self) -> VerdictView:
+        """The verdict."""
+        return cast("VerdictView", self.query_one("#verdict"))
+
+    @property
+    def preview(self) -> Preview:
+        """What will run."""
+        return cast("Preview", self.query_one("#preview"))
+
+    # --- drawing --------------------------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Draw the session as it is now."""
+        if not self._ready:
+            return
+        verdict = self.session.verdict
+        worst: dict[str, str] = {}
+        for finding in (*verdict.report.findings, *verdict.here):
+            if finding.field and ORDER[finding.severity] < ORDER.get(worst.get(finding.field, ""), 9):
+                worst[finding.field] = finding.severity
+        self.form.show(self.session.config, worst)
+        self.verdict.show(verdict)
+        if self.preview.display:
+            self.preview.show(verdict.plan)
+        self._about()
+        self.refresh_bindings()
+
+    def _about(self) -> None:
+        config = self.session.config
+        stack = self.session.verdict.report.stack
+        self.query_one(TopBar).say(f"{config.recipe.data.title} · {t('rules of {stack}', stack=stack.title)}")
+        name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
+        self.query_one("#preset-line", Static).update(
+            Content.assemble(
+                (f"{t('preset')} ▸ ", "$secondary"), (safe(name), "bold"), (f"   p {t('presets')}", "$secondary")
+            )
+        )
+
+    def _look_at_gpus(self) -> None:
+        """Draw what the box's GPUs are doing; the verdict on this box follows."""
+        from prl_tui.machine import facts as machine_facts
+        from prl_tui.tui.widgets.gpu_table import summary
+
+        reading = self.prl.gpu_reading()
+        facts = machine_facts.here(self.session.config, reading.snapshot) if reading.snapshot is not None else None
+
+        table = cast("GpuTable", self.query_one("#gpus"))
+        table.show(reading)
+        words = reading.problem or (summary(reading.snapshot) if reading.snapshot else t("looking at the GPUs …"))
+        self.query_one("#gpu-line", Static).update(Content(safe(words)))
+        if facts is not None and facts != self.session.facts:
+            self.session.facts = facts
+            self.update()
+        self._mark_gpus()
+
+    def _mark_gpus(self) -> None:
+        """Tick the GPUs that the config names."""
+        from prl_tui.core.devices import read
+
+        spec = self.session.config.value("cuda_visible_devices")
+        facts = self.session.facts
+        if facts is None or facts.gpus is None:
+            return
+        entries = read(spec, len(facts.gpus)).entries if spec is not None else [gpu.index for gpu in facts.gpus]
+        wanted = {gpu.index for gpu in facts.gpus if gpu.index in entries or gpu.uuid in entries}
+        cast("GpuTable", self.query_one("#gpus")).select(wanted)
+
+    # --- what the person does -------------------------------------------------------------------------------------
+
+    def on_preset_table_chosen(self, event: PresetTable.Chosen) -> None:
+        """Start from another preset."""
+        self.session.choose(event.recipe, event.preset)
+        self.presets.mark(event.recipe, event.preset)
+        self._show_only("")
+        self.update()
+
+    def on_settings_form_changed(self, event: SettingsForm.Changed) -> None:
+        """A keystroke."""
+        self.session.set_text(event.key, event.text)
+        self.update()
+
+    def on_settings_form_typing_ended(self, event: SettingsForm.TypingEnded) -> None:  # noqa: ARG002
+        """The next keystroke is another step back."""
+        self.session.finish_typing()
+
+    def on_settings_form_reset(self, event: SettingsForm.Reset) -> None:
+        """The preset's value."""
+        self.session.reset(event.key)
+        self.update()
+
+    def on_settings_form_moved(self, event: SettingsForm.Moved) -> None:
+        """Say what the field is."""
+        field = self.session.config.recipe.by_key.get(event.key)
+        if field is not None:
+            carrier = field.flag or field.env
+            head = "  ".join(part for part in (carrier, field.override) if part)
+            self.query_one("#about", Static).update(
+                Content.assemble((safe(str(field.help)), ""), (f"  {safe(head)}", "$secondary"))
+            )
+
+    def on_verdict_view_applied(self, event: VerdictView.Applied) -> None:
+        """A way out."""
+        self.session.apply(event.fix.changes)
+        self.update()
+
+    @on(events.DescendantFocus)
+    def _keys_of_focus(self) -> None:
+        self.refresh_bindings()
+
+    def on_gpu_table_selection_changed(self, event: GpuTable.SelectionChanged) -> None:
+        """GPUs ticked: the list and, where it follows, the number of processes."""
+        self.session.set_text("cuda_visible_devices", ",".join(map(str, event.indices)))
+        self.session.finish_typing()
+        self.update()
+
+    def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
+        """Another place."""
+        self.prl.action_go(event.place)
+
+    # --- actions --------------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """`fix` is there only when there is one."""
+        if action == "fix" and self._ready:
+            return True if self.session.verdict.first_fix is not None else None
+        return True
+
+    def action_fix(self) -> None:
+        """Apply the first way out."""
+        fix = self.session.verdict.first_fix
+        if fix is None:
+            self.notify(t("There is nothing to fix."), markup=False)
+            return
+        self.session.apply(fix.changes)
+        self.update()
+
+    def action_undo(self) -> None:
+        """One change back."""
+        if self.session.undo():
+            config = self.session.config
+            self.presets.mark(config.recipe.name, config.preset)
+            self.update()
+
+    def action_presets(self) -> None:
+        """Go to the presets."""
+        self._show_only("-presets")
+        self.presets.focus()
+
+    def action_next_recipe(self) -> None:
+        """The next recipe's first preset."""
+        self.presets.next_recipe()
+
+    def action_preview(self) -> None:
+        """The preview, or its next format."""
+        if not self.preview.display:
+            self._show_only("-preview")
+        else:
+            self.preview.next_tab()
+        self.preview.show(self.session.verdict.plan)
+        self.preview.query_one("#preview-text").focus()
+
+    def action_back(self) -> None:
+        """From a pane back to the form."""
+        if self.query("#finder"):
+            self.query_one("#finder").remove()
+            self.form.find("")
+        self._show_only("")
+        self.form.focus()
+
+    def _show_only(self, view: str) -> None:
+        for name in VIEWS:
+            self.set_class(name == view, name)
+        if view == "" and self._ready and not self.form.has_focus:
+            self.form.focus()
+
+    def action_find(self) -> None:
+        """Find a setting by name."""
+        from textual.widgets import Input
+
+        self._show_only("")
+        if not self.query("#finder"):
+            self.query_one("#centre").mount(Input(placeholder=t("find a setting"), id="finder"), before=0)
+        self.query_one("#finder").focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Typing in the finder."""
+        if event.input.id == "finder":
+            self.form.find(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter goes to the first setting found."""
+        if event.input.id == "finder":
+            key = self.form.key
+            event.input.remove()
+            self.form.find("")
+            self.form.go_to(key)
+            self.form.focus()
+
+    def action_help(self) -> None:
+        """What this screen is."""
+        from prl_tui.tui.help import configure_help
+        from prl_tui.tui.screens.dialogs import Help
+
+        self.app.push_screen(Help(configure_help()))
+
+    def action_launch(self) -> None:
+        """Start the run on this box."""
+        self.prl.launch(self.session)
+
+    def action_export(self) -> None:
+        """Write a file."""
+        from prl_tui.tui.exporting import ask
+
+        ask(self.prl, self.session)
+
+    def action_save_preset(self) -> None:
+        """Keep the values."""
+        from prl_tui.tui.saving import ask
+
+        ask(self.prl, self.session)

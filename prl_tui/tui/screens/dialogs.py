@@ -1,0 +1,106 @@
+"""Questions: only before something is destroyed, stopped, overwritten or saved; the safe answer comes first."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Static
+
+from prl_tui.i18n import t
+from prl_tui.tui.cells import safe
+
+
+class Question(ModalScreen[bool]):
+    """Yes or no; escape is no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,n", "answer(False)", t("no")),
+        Binding("y", "answer(True)", t("yes")),
+        Binding("left,right,tab", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, question: str, yes: str, no: str, details: str = "") -> None:
+        super().__init__()
+        self._question, self._yes, self._no, self._details = question, yes, no, details
+
+    def compose(self) -> ComposeResult:
+        """The question, its details, the safe answer first."""
+        with Vertical(classes="dialog"):
+            yield Static(Content(safe(self._question)), classes="dialog-question")
+            if self._details:
+                with VerticalScroll(classes="dialog-details"):
+                    yield Static(Content(self._details))
+            with Horizontal(classes="dialog-buttons"):
+                yield Button(Content(self._no), id="no", variant="primary")
+                yield Button(Content(self._yes), id="yes")
+
+    def on_mount(self) -> None:
+        """The safe answer has the focus."""
+        self.query_one("#no", Button).focus()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """A click or enter answers."""
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, answer: bool) -> None:
+        """A key answers."""
+        self.dismiss(answer)
+
+
+class AskText(ModalScreen[str]):
+    """One line of text; escape gives none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", t("back"))]
+
+    def __init__(self, question: str, value: str, hint: str = "") -> None:
+        super().__init__()
+        self._question, self._value, self._hint = question, value, hint
+
+    def compose(self) -> ComposeResult:
+        """The question over an input."""
+        with Vertical(classes="dialog"):
+            yield Static(Content(safe(self._question)), classes="dialog-question")
+            yield Input(self._value, id="text")
+            yield Static(Content(safe(self._hint)), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Typing starts at once."""
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter answers."""
+        self.dismiss(event.value)
+
+    def action_cancel(self) -> None:
+        """Nothing."""
+        self.dismiss("")
+
+
+class Help(ModalScreen[None]):
+    """What this screen shows and which keys it has."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "close", t("back"))]
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """The text, scrollable."""
+        with VerticalScroll(classes="dialog help"):
+            yield Static(Content(self._text))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside it closes."""
+        if event.widget is self:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        """Back."""
+        self.dismiss(None)

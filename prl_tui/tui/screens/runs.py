@@ -1,0 +1,213 @@
+"""Runs: newest first, what each is, how far it came, how it ended."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from prl_tui.i18n import t
+from prl_tui.runs import overview
+from prl_tui.runs.overview import Overview
+from prl_tui.runs.state import ALIVE, State
+from prl_tui.telemetry.durations import format_duration
+from prl_tui.tui.cells import fit
+from prl_tui.tui.widgets.rows import Piece, Rows
+from prl_tui.tui.widgets.top_bar import TopBar
+
+if TYPE_CHECKING:
+    from prl_tui.tui.app import PrlApp
+
+MOST = 300
+"""Runs that are read for the list."""
+
+ROLE: dict[State, str] = {
+    "finished": "good",
+    "failed": "error",
+    "finished-with-exit-error": "warning",
+    "lost": "warning",
+    "running": "accent",
+    "starting": "accent",
+    "elsewhere": "accent",
+}
+
+
+class RunList(Rows):
+    """One row a run."""
+
+    def __init__(self) -> None:
+        super().__init__(id="runs")
+        self.runs: list[Overview] = []
+        self.waiting = True
+
+    def on_mount(self) -> None:
+        """The frame's title."""
+        self.border_title = t("Runs")
+
+    def show(self, runs: list[Overview]) -> None:
+        """Draw runs; the cursor stays on its run."""
+        now = self.runs[self.cursor].id if self.cursor < len(self.runs) else ""
+        self.runs, self.waiting = runs, False
+        self.cursor = next((y for y, one in enumerate(runs) if one.id == now), min(self.cursor, max(0, len(runs) - 1)))
+        self.rows_changed()
+
+    def count(self) -> int:
+        """Runs, or the one line that says that there are none."""
+        return max(1, len(self.runs))
+
+    def selectable(self, y: int) -> bool:
+        """Runs only."""
+        return y < len(self.runs)
+
+    def row(self, y: int, width: int) -> list[Piece]:
+        """State, age, what, how far, how long, what stands beside it."""
+        if not self.runs:
+            text = t("reading the runs …") if self.waiting else t("There are no runs yet: choose a preset and press l.")
+            return [(fit(text, width), "muted")]
+        one = self.runs[y]
+        state = one.status.state
+        began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
+        pieces: list[Piece] = [
+            (fit(one.id, 8), "strong"),
+            (fit(overview.state_word(state), 26 if width > 100 else 18), ROLE.get(state, "muted")),
+            (fit(began, 13), "muted"),
+            (fit(one.source, 34 if width > 100 else 24), ""),
+        ]
+        if width > 76:
+            pieces.append((fit(overview.progress_words(one), 22), ""))
+            pieces.append((fit(_took(one), 12, right=True), "muted"))
+        if width > 130:
+            pieces.append(("   " + fit(one.status.detail, max(4, width - 124)), "muted"))
+        return pieces
+
+    def chosen(self, y: int) -> None:
+        """Watch it."""
+        cast("PrlApp", self.app).open_run(self.runs[y].folder)
+
+
+def _took(one: Overview) -> str:
+    if one.status.started is None:
+        return "–"
+    end = one.status.ended or (time.time() if one.status.state in ALIVE else None)
+    return format_duration(end - one.status.started) if end is not None else "–"
+
+
+class RunsScreen(Screen[None]):
+    """The second place."""
+
+    CSS = """
+    RunsScreen RunList { border: round $panel-lighten-2; padding: 0 1; }
+    RunsScreen RunList:focus { border: round $primary; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "watch", t("watch"), priority=False),
+        Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
+        Binding("d", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
+        Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
+        Binding("c,escape", "app.go('configure')", t("configure")),
+        Binding("question_mark", "help", t("help")),
+        Binding("q", "app.leave", t("quit")),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        yield TopBar("runs")
+        yield RunList()
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Read the runs now and again, off this thread."""
+        self.rows.focus()
+        self._read()
+        self.set_interval(2.0, self._read)
+
+    @property
+    def rows(self) -> RunList:
+        """The list."""
+        return self.query_one(RunList)
+
+    @property
+    def prl(self) -> PrlApp:
+        """The app."""
+        return cast("PrlApp", self.app)
+
+    def _read(self) -> None:
+        self.run_worker(
+            self._work, name="runs", description="read the runs", thread=True, exclusive=True, exit_on_error=False
+        )
+
+    def _work(self) -> None:
+        from prl_tui.machine import paths
+
+        found = overview.overviews(paths.runs_dir(), MOST)
+        self.app.call_later(self._show, found)
+
+    def _show(self, found: list[Overview]) -> None:
+        if self.is_attached:
+            self.rows.show(found)
+
+    def _here(self) -> Overview | None:
+        return self.rows.runs[self.rows.cursor] if self.rows.runs else None
+
+    def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
+        """Another place."""
+        self.prl.action_go(event.place)
+
+    def action_watch(self) -> None:
+        """Watch the run under the cursor."""
+        one = self._here()
+        if one is not None:
+            self.prl.open_run(one.folder)
+
+    def action_stop(self) -> None:
+        """Ask, then stop it."""
+        from prl_tui.tui.stopping import ask
+
+        one = self._here()
+        if one is not None:
+            ask(self.prl, one)
+
+    def action_delete(self) -> None:
+        """Ask, then delete an ended run."""
+        from prl_tui.runs import store
+        from prl_tui.tui.screens.dialogs import Question
+
+        one = self._here()
+        if one is None:
+            return
+        folder = one.folder
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                kept = store.remove(folder)
+                self.prl.tell(kept.sentence if kept is not None else t("run {id} is deleted", id=folder.id))
+                self._read()
+
+        question = t("Delete run {id} with its logs? Checkpoints elsewhere stay.", id=one.id)
+        self.app.push_screen(Question(question, t("delete"), t("keep it"), str(folder.path)), answered)
+
+    def action_open(self) -> None:
+        """Its settings in the form."""
+        from prl_tui.core.config import resolve
+        from prl_tui.runs import plans
+
+        one = self._here()
+        info = one.folder.info() if one is not None else None
+        recipe = self.prl.catalog.find(one.recipe) if one is not None and one.recipe else None
+        if one is None or recipe is None or not isinstance(info, dict):
+            self.prl.tell(t("This run's recipe is not known here."), "warning")
+            return
+        base = resolve(recipe, one.preset if one.preset in recipe.presets else "")
+        self.prl.session.load(plans.config_of(info, base))
+        self.prl.action_go("configure")
+
+    def action_help(self) -> None:
+        """What this screen is."""
+        from prl_tui.tui.help import runs_help
+        from prl_tui.tui.screens.dialogs import Help
+
+        self.app.push_screen(Help(runs_help()))

@@ -1,0 +1,122 @@
+"""What the configure screen works on: a run config, its verdict, and a way back. Knows no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from prl_tui.core import checks
+from prl_tui.core import plan as plans
+from prl_tui.core.catalog import Catalog
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.core.findings import Facts, Finding, Fix, Report
+from prl_tui.core.plan import LaunchPlan
+
+DEPTH = 200
+"""Changes that can be undone."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A config with what the checks say of it, for any platform and for this box."""
+
+    config: RunConfig
+    facts: Facts | None
+    """What this box is like; None while that is not known yet."""
+
+    @cached_property
+    def report(self) -> Report:
+        """The config alone: it may be bound for a platform."""
+        return checks.check(self.config)
+
+    @cached_property
+    def here(self) -> tuple[Finding, ...]:
+        """What stands against a launch on this box, beyond the config's own findings."""
+        if self.facts is None:
+            return ()
+        known = {(finding.code, finding.message) for finding in self.report.findings}
+        found = checks.check(self.config, self.facts).findings
+        return tuple(finding for finding in found if (finding.code, finding.message) not in known)
+
+    @cached_property
+    def plan(self) -> LaunchPlan:
+        """What will run."""
+        return plans.build(self.config)
+
+    @property
+    def first_fix(self) -> Fix | None:
+        """The fix that one key applies."""
+        if self.report.first_fix is not None:
+            return self.report.first_fix
+        return next((finding.fixes[0] for finding in self.here if finding.fixes), None)
+
+    @property
+    def can_launch(self) -> bool:
+        """No error, neither of the config nor of this box."""
+        return self.report.ok and not any(finding.severity == "error" for finding in self.here)
+
+
+@dataclass
+class Session:
+    """The config that a person edits. Each change makes a new config; the old ones can be had back."""
+
+    catalog: Catalog
+    config: RunConfig
+    facts: Facts | None = None
+    _back: list[tuple[RunConfig, str]] = field(default_factory=list)
+    _verdict: Verdict | None = None
+
+    @classmethod
+    def begin(cls, catalog: Catalog, recipe: str = "", preset: str = "") -> Session:
+        """A session on a preset: the one named, else the first recipe's own."""
+        chosen = catalog.find(recipe) or next(iter(catalog.recipes.values()))
+        return cls(catalog, resolve(chosen, preset or chosen.data.default_preset or next(iter(chosen.presets), "")))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the config as it is now."""
+        if self._verdict is None or self._verdict.config is not self.config or self._verdict.facts is not self.facts:
+            self._verdict = Verdict(self.config, self.facts)
+        return self._verdict
+
+    def choose(self, recipe: str, preset: str) -> None:
+        """Start from a preset."""
+        self._put(resolve(self.catalog.recipes[recipe], preset), "")
+
+    def set_text(self, key: str, text: str) -> None:
+        """What a person types into a field; an empty text unsets it. Typing on in one field is one step back."""
+        raw = None if text == "" else text
+        self._put(self.config.with_values({key: raw}, Source.FORM), key)
+
+    def reset(self, key: str) -> None:
+        """The preset's value again."""
+        settings = {**self.config.settings, key: self.config.baseline().settings[key]}
+        self._put(RunConfig(self.config.recipe, self.config.preset, settings), "")
+
+    def apply(self, changes: Mapping[str, Any]) -> None:
+        """A fix."""
+        self._put(self.config.with_values(changes, Source.FIX), "")
+
+    def load(self, config: RunConfig) -> None:
+        """Another config altogether."""
+        self._put(config, "")
+
+    def undo(self) -> bool:
+        """One change back; False when there is none."""
+        if not self._back:
+            return False
+        self.config, _ = self._back.pop()
+        return True
+
+    def _put(self, config: RunConfig, key: str) -> None:
+        if not (key and self._back and self._back[-1][1] == key):
+            self._back.append((self.config, key))
+            del self._back[:-DEPTH]
+        self.config = config
+
+    def finish_typing(self) -> None:
+        """The next change of the same field is a step of its own."""
+        if self._back:
+            self._back[-1] = (self._back[-1][0], "")

@@ -1,0 +1,112 @@
+"""The presets of every recipe with their batch columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from textual.message import Message
+
+from prl_tui.core import checks
+from prl_tui.core.batch import Batch
+from prl_tui.core.catalog import Catalog
+from prl_tui.core.config import resolve
+from prl_tui.i18n import t
+from prl_tui.tui.cells import fit
+from prl_tui.tui.widgets.rows import Piece, Rows
+
+NUMBERS = 6
+"""Cells of one number column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A recipe's heading, or one of its presets."""
+
+    recipe: str
+    preset: str
+    title: str
+    numbers: tuple[str, ...] = ()
+
+
+class PresetTable(Rows):
+    """Choose where to start from."""
+
+    HELP = "presets"
+
+    @dataclass
+    class Chosen(Message):
+        """A preset was chosen."""
+
+        recipe: str
+        preset: str
+
+    def __init__(self, catalog: Catalog, **keywords: str | None) -> None:
+        super().__init__(**keywords)
+        self._lines = list(lines(catalog))
+        self._now = ("", "")
+
+    def on_mount(self) -> None:
+        """The frame's title."""
+        self.border_title = t("Presets")
+
+    def mark(self, recipe: str, preset: str) -> None:
+        """Which preset the form started from."""
+        self._now = (recipe, preset)
+        at = next((y for y, line in enumerate(self._lines) if (line.recipe, line.preset) == self._now), None)
+        if at is not None:
+            self.put_cursor(at)
+
+    def next_recipe(self) -> None:
+        """Choose the first preset of the next recipe."""
+        recipes = list(dict.fromkeys(line.recipe for line in self._lines))
+        after = recipes[(recipes.index(self._now[0]) + 1) % len(recipes)] if self._now[0] in recipes else recipes[0]
+        at = next(y for y, line in enumerate(self._lines) if line.recipe == after and line.preset)
+        self.put_cursor(at)
+        self.chosen(at)
+
+    def count(self) -> int:
+        """Headings and presets."""
+        return len(self._lines)
+
+    def selectable(self, y: int) -> bool:
+        """Presets only."""
+        return bool(self._lines[y].preset)
+
+    def chosen(self, y: int) -> None:
+        """Tell the screen."""
+        line = self._lines[y]
+        self.post_message(self.Chosen(line.recipe, line.preset))
+
+    def row(self, y: int, width: int) -> list[Piece]:
+        """A heading with the column titles, or a preset with its numbers."""
+        line = self._lines[y]
+        numbers = NUMBERS * len(COLUMNS)
+        name_width = max(8, width - numbers - 2)
+        if not line.preset:
+            titles = "".join(fit(title(), NUMBERS, right=True) for title in COLUMNS)
+            return [(fit(line.title, name_width + 2), "strong"), (titles, "muted")]
+        here = (line.recipe, line.preset) == self._now
+        cells = "".join(fit(number, NUMBERS, right=True) for number in line.numbers)
+        return [("▸ " if here else "  ", "mark"), (fit(line.preset, name_width), "accent" if here else ""), (cells, "")]
+
+
+COLUMNS: tuple[Callable[[], str], ...] = (lambda: t("GPU"), lambda: t("batch"), lambda: t("gen"), lambda: t("all"))
+
+
+def lines(catalog: Catalog) -> list[Line]:
+    """Every recipe's heading and presets."""
+    found = []
+    for recipe in catalog.recipes.values():
+        found.append(Line(recipe.name, "", str(recipe.data.title)))
+        for name in recipe.presets:
+            config = resolve(recipe, name)
+            batch = checks.figures(config)
+            generations = config.number("num_generations") if "num_generations" in recipe.by_key else None
+            found.append(Line(recipe.name, name, "", _numbers(config.number("nproc_per_node"), batch, generations)))
+    return found
+
+
+def _numbers(processes: int | None, batch: Batch, generations: int | None) -> tuple[str, ...]:
+    values = (processes, batch.per_device, generations, batch.global_batch)
+    return tuple("–" if value is None else str(value) for value in values)

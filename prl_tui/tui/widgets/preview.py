@@ -1,0 +1,144 @@
+"""What will run: the command, the bash script, the TOML, exactly as they would be written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from prl_tui.core.plan import LaunchPlan
+from prl_tui.export.formats import FORMATS
+from prl_tui.i18n import t
+from prl_tui.tui.cells import fit, safe
+from prl_tui.tui.widgets.rows import Piece, Rows
+
+TABS = ("command", "bash", "toml")
+
+
+def tab_word(name: str) -> str:
+    """A format's name on its tab."""
+    return {"command": t("command"), "bash": "bash", "toml": "TOML"}.get(name, name)
+
+
+class TextRows(Rows):
+    """Lines of text; moves without a cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "shift(-8)", show=False),
+        Binding("right,l", "shift(8)", show=False),
+    ]
+
+    def __init__(self, **keywords: str | None) -> None:
+        super().__init__(**keywords)
+        self._lines: list[str] = []
+        self._left = 0
+
+    def show(self, text: str) -> None:
+        """Draw a text."""
+        self._lines = [safe(line) for line in text.splitlines()]
+        self.rows_changed()
+
+    def count(self) -> int:
+        """Lines."""
+        return len(self._lines)
+
+    def shows_cursor(self) -> bool:
+        """A text has no chosen line."""
+        return False
+
+    def action_move(self, by: int) -> None:
+        """Scroll."""
+        self.scroll_relative(y=by, animate=False)
+
+    def action_shift(self, by: int) -> None:
+        """Scroll sideways."""
+        self._left = max(0, self._left + by)
+        self.refresh()
+
+    def row(self, y: int, width: int) -> list[Piece]:
+        """A line; comments are muted."""
+        text = self._lines[y]
+        return [(fit(text[self._left :], width), "muted" if text.startswith("#") else "")]
+
+
+class Tabs(Widget):
+    """The names of the formats; a click chooses one."""
+
+    DEFAULT_CSS = "Tabs { height: 1; }"
+
+    @dataclass
+    class Chosen(Message):
+        """Another format is wanted."""
+
+        name: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.active = TABS[0]
+
+    def render(self) -> Content:
+        """The active one is marked by a sign too."""
+        parts: list[str | tuple[str, str]] = [(f" {t('What will run')}  ", "bold")]
+        for name in TABS:
+            marked = name == self.active
+            parts.append(
+                (f" {'▸' if marked else ' '}{tab_word(name)} ", "$text-accent bold" if marked else "$secondary")
+            )
+        return Content.assemble(*parts)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab under the pointer."""
+        from rich.cells import cell_len
+
+        at = cell_len(f" {t('What will run')}  ")
+        for name in TABS:
+            end = at + cell_len(f"  {tab_word(name)} ")
+            if at <= event.x < end:
+                self.post_message(self.Chosen(name))
+            at = end
+
+
+class Preview(Vertical):
+    """The plan in one format at a time; only the visible one is made."""
+
+    HELP = "preview"
+
+    def __init__(self, **keywords: str | None) -> None:
+        super().__init__(id=keywords.get("id"), classes=keywords.get("classes"))
+        self._plan: LaunchPlan | None = None
+
+    def compose(self) -> ComposeResult:
+        """Tabs over text."""
+        yield Tabs()
+        yield TextRows(id="preview-text")
+
+    def on_tabs_chosen(self, event: Tabs.Chosen) -> None:
+        """A click on a tab."""
+        self.choose(event.name)
+
+    def show(self, plan: LaunchPlan) -> None:
+        """Draw a plan."""
+        self._plan = plan
+        self._draw()
+
+    def choose(self, name: str) -> None:
+        """Show another format."""
+        tabs = self.query_one(Tabs)
+        tabs.active = name
+        tabs.refresh()
+        self._draw()
+
+    def next_tab(self) -> None:
+        """The format after this one."""
+        self.choose(TABS[(TABS.index(self.query_one(Tabs).active) + 1) % len(TABS)])
+
+    def _draw(self) -> None:
+        if self._plan is not None and self.display:
+            self.query_one(TextRows).show(FORMATS[self.query_one(Tabs).active](self._plan).text)

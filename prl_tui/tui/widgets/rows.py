@@ -1,0 +1,154 @@
+"""A list of one-line rows with a cursor: only the visible ones are ever drawn. Base of the lists on the screens."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+Piece = tuple[str, str]
+"""Literal text and its role: "", muted, strong, accent, good, warning, error, edit, mark."""
+
+
+class Rows(ScrollView, can_focus=True):
+    """Rows are made by `row`; subclasses say how many there are and what choosing one means."""
+
+    ROLES: ClassVar[tuple[str, ...]] = ("muted", "strong", "accent", "good", "warning", "error", "edit", "mark")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{role}" for role in ROLES} | {"rows--cursor"}
+    DEFAULT_CSS = """
+    Rows {
+        scrollbar-size-vertical: 1;
+        overflow-x: hidden;
+        & > .rows--muted { color: $secondary; }
+        & > .rows--strong { text-style: bold; }
+        & > .rows--accent { color: $text-accent; }
+        & > .rows--good { color: $text-success; }
+        & > .rows--warning { color: $text-warning; }
+        & > .rows--error { color: $text-error; }
+        & > .rows--mark { color: $text-accent; text-style: bold; }
+        & > .rows--edit { background: $primary; color: $text; }
+        & > .rows--cursor { background: $surface-lighten-2; }
+        &:focus > .rows--cursor { background: $primary-muted; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", show=False),
+        Binding("down,j", "move(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("home", "move(-1000000)", show=False),
+        Binding("end", "move(1000000)", show=False),
+        Binding("enter", "choose", show=False),
+    ]
+
+    def __init__(self, **keywords: str | None) -> None:
+        super().__init__(id=keywords.get("id"), classes=keywords.get("classes"))
+        self.cursor = 0
+
+    # --- for subclasses -------------------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return 0
+
+    def row(self, y: int, width: int) -> list[Piece]:  # noqa: ARG002
+        """The pieces of a row."""
+        return []
+
+    def selectable(self, y: int) -> bool:  # noqa: ARG002
+        """Whether the cursor may rest on a row."""
+        return True
+
+    def chosen(self, y: int) -> None:
+        """Enter or a click on a row."""
+
+    def moved(self) -> None:
+        """The cursor rests on another row."""
+
+    # --- moving ---------------------------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor to the next selectable row."""
+        last = self.count() - 1
+        at = max(0, min(self.cursor + by, last))
+        step = 1 if by > 0 else -1
+        while 0 <= at <= last and not self.selectable(at):
+            at += step
+        if not 0 <= at <= last:  # nothing further on: the nearest one on the way back
+            at = self._nearest(max(0, min(self.cursor + by, last)))
+        if by < 0 and at == self.cursor == self._nearest(0):
+            self.scroll_to(y=0, animate=False)
+        self.put_cursor(at)
+
+    def action_page(self, by: int) -> None:
+        """Move by a page."""
+        self.action_move(by * max(1, self.size.height - 1))
+
+    def action_choose(self) -> None:
+        """Choose the row under the cursor."""
+        if 0 <= self.cursor < self.count():
+            self.chosen(self.cursor)
+
+    def put_cursor(self, y: int) -> None:
+        """Put the cursor on a row and show it."""
+        if y != self.cursor:
+            self.cursor = y
+            self.moved()
+        self.show_cursor()
+        self.refresh()
+
+    def show_cursor(self) -> None:
+        """Scroll so that the cursor is seen."""
+        if self.size.height:
+            self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)
+
+    def rows_changed(self) -> None:
+        """Call when the number or the text of rows changed."""
+        total = self.count()
+        self.virtual_size = Size(self.size.width, total)
+        if total and not (self.cursor < total and self.selectable(self.cursor)):
+            self.cursor = self._nearest(min(self.cursor, total - 1))
+        self.refresh()
+
+    def _nearest(self, y: int) -> int:
+        rows = [row for row in range(self.count()) if self.selectable(row)]
+        return min(rows, key=lambda row: (abs(row - y), row)) if rows else 0
+
+    def on_resize(self) -> None:
+        """Rows may depend on the width."""
+        self.rows_changed()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor and chooses."""
+        y = event.y + self.scroll_offset.y - (1 if self.styles.border_top[0] else 0)
+        if 0 <= y < self.count() and self.selectable(y):
+            self.put_cursor(y)
+            self.chosen(y)
+
+    # --- drawing --------------------------------------------------------------------------------------------------
+
+    def role_style(self, role: str) -> Style:
+        """The style of a role."""
+        return self.get_component_rich_style(f"rows--{role}", partial=True) if role else Style.null()
+
+    def render_line(self, y: int) -> Strip:
+        """One visible line."""
+        at, width = y + self.scroll_offset.y, self.scrollable_content_region.width
+        base = self.rich_style
+        if at >= self.count():
+            return Strip.blank(width, base)
+        if at == self.cursor and self.selectable(at) and self.shows_cursor():
+            base = base + self.get_component_rich_style("rows--cursor", partial=True)
+        pieces = self.row(at, width)
+        strip = Strip([Segment(text, base + self.role_style(role)) for text, role in pieces if text])
+        return strip.adjust_cell_length(width, base)
+
+    def shows_cursor(self) -> bool:
+        """Whether the cursor's row is marked."""
+        return True

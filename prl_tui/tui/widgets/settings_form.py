@@ -1,0 +1,372 @@
+"""The fields of a recipe as a form: typed in place, marked where they differ from the preset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.recipe import Field, Group
+from prl_tui.i18n import t
+from prl_tui.tui.cells import fit
+from prl_tui.tui.widgets.line_editor import LineEditor
+from prl_tui.tui.widgets.rows import Piece, Rows
+
+NUMERIC = {"int", "float"}
+CHOSEN = {"choice", "bool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A group's heading or a field."""
+
+    group: Group
+    key: str = ""
+
+
+def group_word(group: Group) -> str:
+    """A group's heading."""
+    return {
+        "batch": t("Batch"),
+        "generation": t("Generation"),
+        "model": t("Model"),
+        "data": t("Data"),
+        "schedule": t("Schedule"),
+        "faults": t("Faults on purpose"),
+        "launch": t("Launch"),
+        "environment": t("Environment"),
+    }[group]
+
+
+def source_word(source: Source, origin: str) -> str:
+    """Where a value came from, as the form shows it."""
+    if source is Source.ENVIRONMENT:
+        return origin
+    return {
+        Source.FILE: t("file"),
+        Source.SET: t("--set"),
+        Source.FORM: "",
+        Source.FIX: t("fix"),
+    }.get(source, "")
+
+
+class SettingsForm(Rows):
+    """Moves between fields; digits start typing, enter opens a field, blank or ← → change a choice."""
+
+    HELP = "form"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "cycle(-1)", show=False),
+        Binding("right,space", "cycle(1)", show=False),
+        Binding("x", "reset", t("preset's value"), show=False),
+        Binding("a", "toggle_all", t("all settings"), show=False),
+    ]
+
+    @dataclass
+    class Changed(Message):
+        """A person typed: the text of a field is another one."""
+
+        key: str
+        text: str
+
+    @dataclass
+    class Reset(Message):
+        """A person wants the preset's value again."""
+
+        key: str
+
+    @dataclass
+    class Moved(Message):
+        """Another field has the cursor, or typing began or ended."""
+
+        key: str
+        typing: bool
+
+    @dataclass
+    class TypingEnded(Message):
+        """The field is left; its next change is a step of its own."""
+
+        key: str
+
+    def __init__(self, **keywords: str | None) -> None:
+        super().__init__(**keywords)
+        self._config: RunConfig | None = None
+        self._base: RunConfig | None = None
+        self._entries: list[Entry] = []
+        self._editor: LineEditor | None = None
+        self._before = ""
+        self._all = False
+        self._needle = ""
+        self._findings: dict[str, str] = {}
+
+    def on_mount(self) -> None:
+        """The frame's title."""
+        self._title()
+
+    # --- what the screen says -------------------------------------------------------------------------------------
+
+    def show(self, config: RunConfig, findings: dict[str, str]) -> None:
+        """Draw a config; `findings` has the worst severity by field key."""
+        fresh = self._config is None or self._config.recipe is not config.recipe
+        if self._base is None or (self._base.recipe, self._base.preset) != (config.recipe, config.preset):
+            self._base = config.baseline()
+        self._config, self._findings = config, findings
+        if self._editor is not None and self.key and self._editor.text != self._text(self.key):
+            self._editor = LineEditor(self._text(self.key))
+        self._collect()
+        if fresh:
+            self.put_cursor(self._nearest(0))
+        self._title()
+
+    def find(self, needle: str) -> None:
+        """Show only the settings whose name, label or variable has this text; "" shows the usual ones."""
+        self._needle = needle.strip().lower()
+        self._collect()
+        self.put_cursor(self._nearest(0))
+
+    @property
+    def key(self) -> str:
+        """The field under the cursor."""
+        return self._entries[self.cursor].key if self.cursor < len(self._entries) else ""
+
+    @property
+    def typing(self) -> bool:
+        """A field is open."""
+        return self._editor is not None
+
+    def go_to(self, key: str) -> None:
+        """Put the cursor on a field, showing every setting if need be."""
+        if not any(entry.key == key for entry in self._entries):
+            self._all, self._needle = True, ""
+            self._collect()
+        at = next((y for y, entry in enumerate(self._entries) if entry.key == key), None)
+        if at is not None:
+            self.put_cursor(at)
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        key = self.key
+        self._entries = list(self._listed())
+        at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
+        if at is not None:
+            self.cursor = at
+        self.rows_changed()
+
+    def _listed(self) -> Iterator[Entry]:
+        if self._config is None:
+            return
+        group: Group | None = None
+        for field in self._config.recipe.fields:
+            if self._hidden(field):
+                continue
+            if field.group != group:
+                group = field.group
+                yield Entry(group)
+            yield Entry(field.group, field.key)
+
+    def _hidden(self, field: Field) -> bool:
+        if self._needle:
+            text = f"{field.key} {field.label} {field.label.en} {field.flag} {field.override}".lower()
+            return self._needle not in text
+        if self._all or not field.advanced or field.key in self._findings:
+            return False
+        return not self._differs(field.key)
+
+    def _differs(self, key: str) -> bool:
+        assert self._config is not None
+        assert self._base is not None
+        now, then = self._config.settings[key], self._base.settings[key]
+        return (now.value, now.problem and now.text) != (then.value, then.problem and then.text)
+
+    def count(self) -> int:
+        """Headings and fields."""
+        return len(self._entries)
+
+    def selectable(self, y: int) -> bool:
+        """Fields only."""
+        return bool(self._entries[y].key)
+
+    def row(self, y: int, width: int) -> list[Piece]:
+        """A heading; or label, value, unit and what it was."""
+        entry = self._entries[y]
+        if not entry.key:
+            return [(fit(group_word(entry.group), width), "strong")]
+        assert self._config is not None
+        field = self._config.recipe.by_key[entry.key]
+        label_width = 20 if width < 60 else 22
+        value_width = max(10, min(22, width - label_width - 20)) if width < 62 else max(18, min(30, width - 44))
+        label: list[Piece] = [("  ", ""), (fit(str(field.label), label_width), "")]
+        if self._editor is not None and y == self.cursor:
+            return [*label, *self._edited(self._editor, width - label_width - 2)]
+        text = self._text(entry.key)
+        long = cell_len(text) > value_width and not self._differs(entry.key)
+        shown = fit(text or "–", width - label_width - 3 if long else value_width, field.type in NUMERIC)
+        role = {"error": "error", "warning": "warning"}.get(self._findings.get(entry.key, ""), "" if text else "muted")
+        pieces = [*label, (shown, role)]
+        if not long:
+            pieces += [(f" {fit(str(field.unit), 11)}" if str(field.unit) else "", "muted"), *self._mark(entry.key)]
+        return pieces
+
+    def _edited(self, editor: LineEditor, width: int) -> list[Piece]:
+        """The text with its cursor, the part around the cursor where it is too long."""
+        before, under, after = (
+            editor.text[: editor.at],
+            editor.text[editor.at : editor.at + 1],
+            editor.text[editor.at + 1 :],
+        )
+        while before and cell_len(before) + 2 > width:
+            before = before[1:]
+        return [(before, "edit"), (under or " ", "mark"), (after[: max(0, width)], "edit"), (" ", "edit")]
+
+    def _mark(self, key: str) -> list[Piece]:
+        """`← 2  fix`: the preset's value, and who changed it."""
+        assert self._config is not None
+        setting = self._config.settings[key]
+        word = source_word(setting.source, setting.origin)
+        if not self._differs(key):
+            return [(f" {word}", "muted")] if word else []
+        assert self._base is not None
+        return [(f" ← {self._base.text(key) or '–'}", "mark"), (f"  {word}", "muted")]
+
+    def _text(self, key: str) -> str:
+        assert self._config is not None
+        return self._config.text(key)
+
+    def _title(self) -> None:
+        if self._config is None:
+            return
+        name = f"{self._config.recipe.name}/{self._config.preset}" if self._config.preset else self._config.recipe.name
+        changed = sum(self._differs(key) for key in self._config.settings)
+        self.border_title = t("Settings")
+        self.border_subtitle = f"{name} · {t('{n} changed', n=changed)}" if changed else name
+
+    # --- typing ---------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Typing in an open field; a digit or a minus opens a number."""
+        if self._editor is None:
+            if self._opens(event):
+                self._open("")
+            else:
+                return
+        if self._type(event):
+            event.stop()
+            event.prevent_default()
+
+    def _opens(self, event: events.Key) -> bool:
+        field = self._field()
+        char = event.character or ""
+        return bool(field and field.type not in CHOSEN and (char.isdigit() or (char in "-." and field.type in NUMERIC)))
+
+    def _type(self, event: events.Key) -> bool:
+        editor = self._editor
+        assert editor is not None
+        field = self._field()
+        if event.key == "enter":
+            self._close()
+        elif event.key == "escape":
+            self._revert()
+        elif event.key in {"up", "down", "tab", "shift+tab"}:
+            self._close()
+            return False
+        elif editor.press(event.key):
+            self._typed()
+        elif field is not None and field.type in NUMERIC and event.key in {"f", "question_mark"}:
+            return False  # never part of a number: the screen's own keys go through
+        elif event.is_printable and event.character:
+            editor.insert(event.character)
+            self._typed()
+        else:
+            return False
+        self.refresh()
+        return True
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pasted text goes into the field under the cursor."""
+        field = self._field()
+        if field is None or field.type in CHOSEN:
+            return
+        if self._editor is None:
+            self._open("")
+        assert self._editor is not None
+        self._editor.insert(event.text.strip("\r\n"))
+        self._typed()
+        event.stop()
+
+    def _open(self, text: str) -> None:
+        self._before = self._text(self.key)
+        self._editor = LineEditor(text)
+        self.post_message(self.Moved(self.key, True))
+        self.refresh()
+
+    def _close(self) -> None:
+        self._editor = None
+        self.post_message(self.TypingEnded(self.key))
+        self.post_message(self.Moved(self.key, False))
+        self.refresh()
+
+    def _revert(self) -> None:
+        key, before = self.key, self._before
+        self._editor = None
+        self.post_message(self.Changed(key, before))
+        self.post_message(self.TypingEnded(key))
+        self.post_message(self.Moved(key, False))
+
+    def _typed(self) -> None:
+        assert self._editor is not None
+        self.post_message(self.Changed(self.key, self._editor.text))
+        self.refresh()
+
+    # --- actions --------------------------------------------------------------------------------------------------
+
+    def chosen(self, y: int) -> None:  # noqa: ARG002
+        """Enter or a click: a choice moves on, another field opens with its text."""
+        field = self._field()
+        if field is None:
+            return
+        if field.type in CHOSEN:
+            self.action_cycle(1)
+        elif self._editor is None:
+            self._open(self._text(field.key))
+
+    def action_cycle(self, by: int) -> None:
+        """The next choice."""
+        field = self._field()
+        if field is None or field.type not in CHOSEN:
+            return
+        choices = list(field.choices if field.type == "choice" else field.words)
+        now = self._text(field.key)
+        at = choices.index(now) + by if now in choices else 0
+        self.post_message(self.Changed(field.key, choices[at % len(choices)]))
+        self.post_message(self.TypingEnded(field.key))
+
+    def action_reset(self) -> None:
+        """The preset's value."""
+        if self.key:
+            self.post_message(self.Reset(self.key))
+
+    def action_toggle_all(self) -> None:
+        """Show the settings that few people change, or hide them."""
+        self._all = not self._all
+        self._collect()
+        self.show_cursor()
+
+    def moved(self) -> None:
+        """Another field: an open one is closed."""
+        if self._editor is not None:
+            self._editor = None
+        self.post_message(self.Moved(self.key, False))
+
+    def on_blur(self) -> None:
+        """Leaving the form closes an open field; what was typed stays."""
+        if self._editor is not None:
+            self._close()
+
+    def _field(self) -> Field | None:
+        return self._config.recipe.by_key[self.key] if self._config is not None and self.key else None

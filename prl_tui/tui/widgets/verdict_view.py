@@ -1,0 +1,139 @@
+"""The verdict: arithmetic, findings and their ways out. A way out is applied by enter or a click."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.message import Message
+
+from prl_tui.core import words
+from prl_tui.core.findings import Finding, Fix
+from prl_tui.i18n import t
+from prl_tui.tui.cells import fit, wrap
+from prl_tui.tui.session import Verdict
+from prl_tui.tui.widgets.rows import Piece, Rows
+
+ROLE = {"error": "error", "warning": "warning", "note": "muted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the verdict."""
+
+    text: str
+    role: str = ""
+    fix: Fix | None = None
+    key: str = ""
+    """The key that applies it."""
+
+
+class VerdictView(Rows):
+    """Always visible while a field is edited."""
+
+    HELP = "verdict"
+
+    @dataclass
+    class Applied(Message):
+        """A person chose a fix."""
+
+        fix: Fix
+
+    def __init__(self, **keywords: str | None) -> None:
+        super().__init__(**keywords)
+        self._verdict: Verdict | None = None
+        self._lines: list[Line] = []
+
+    def on_mount(self) -> None:
+        """The frame's title."""
+        self.border_title = t("Verdict")
+
+    def show(self, verdict: Verdict) -> None:
+        """Draw a verdict."""
+        self._verdict = verdict
+        self.rows_changed()
+
+    def rows_changed(self) -> None:
+        """The lines depend on the width."""
+        if self._verdict is not None:
+            self._lines = lines(self._verdict, max(20, self.scrollable_content_region.width), self.size.height)
+        super().rows_changed()
+
+    def count(self) -> int:
+        """Lines."""
+        return len(self._lines)
+
+    def selectable(self, y: int) -> bool:
+        """Ways out only."""
+        return self._lines[y].fix is not None
+
+    def shows_cursor(self) -> bool:
+        """Only while the verdict has the focus."""
+        return self.has_focus
+
+    def chosen(self, y: int) -> None:
+        """Tell the screen."""
+        fix = self._lines[y].fix
+        if fix is not None:
+            self.post_message(self.Applied(fix))
+
+    def row(self, y: int, width: int) -> list[Piece]:
+        """A line; a way out begins with its key."""
+        line = self._lines[y]
+        if line.fix is None:
+            return [(fit(line.text, width), line.role)]
+        return [("  ", ""), (fit(line.key, 2), "mark"), (" ", ""), (fit(line.text, max(4, width - 5)), "accent")]
+
+
+def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
+    """The verdict as lines of a width; a low pane gets the sentences and their first way out only."""
+    report = verdict.report
+    low = height < 6
+    found = [Line(_head(verdict), "error" if not report.ok else "good" if verdict.can_launch else "warning")]
+    for text in words.arithmetic(report)[: 1 if low else None]:
+        found += [Line(line) for line in wrap(text, width)]
+    if words.length(report) and not low:
+        found.append(Line(words.length(report), "muted"))
+    first = verdict.first_fix
+    seen: set[str] = set()
+    findings = [*report.findings, *verdict.here]
+    if low and findings:
+        return _low(findings, first, found, width)
+    for finding in report.findings:
+        found += _finding(finding, first, seen, width)
+    if verdict.here:
+        found.append(Line(t("On this box:"), "muted"))
+    for finding in verdict.here:
+        found += _finding(finding, first, seen, width)
+    return found
+
+
+def _head(verdict: Verdict) -> str:
+    text = words.verdict(verdict.report)
+    if verdict.facts is None or not verdict.report.ok:
+        return text
+    if verdict.can_launch:
+        return f"{text} · {t('can launch here')}"
+    return f"{text} · {t('cannot launch here')}"
+
+
+def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) -> list[Line]:
+    glyph = words.GLYPHS[finding.severity]
+    found = [
+        Line(f"{glyph if n == 0 else ' '} {text}", ROLE[finding.severity])
+        for n, text in enumerate(wrap(finding.message, width - 2))
+    ]
+    if finding.why:
+        found += [Line(f"  {text}", "muted") for text in wrap(finding.why, width - 2)]
+    for fix in finding.fixes:
+        if fix.label not in seen:
+            seen.add(fix.label)
+            found.append(Line(fix.label, "accent", fix, "f" if fix == first else "⏎"))
+    return found
+
+
+def _low(findings: list[Finding], first: Fix | None, found: list[Line], width: int) -> list[Line]:
+    """Three lines: the count with the arithmetic, the worst finding, its way out."""
+    worst = findings[0]
+    head = Line(fit(f"{found[0].text}   {found[1].text if len(found) > 1 else ''}", width).rstrip(), found[0].role)
+    out = [head, Line(f"{words.GLYPHS[worst.severity]} {worst.message}", ROLE[worst.severity])]
+    return [*out, Line(first.label, "accent", first, "f")] if first is not None else out

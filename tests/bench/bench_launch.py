@@ -1,0 +1,107 @@
+"""What a supervised start costs beside a bare subprocess, what a supervisor weighs, and what looking at runs costs.
+
+    python tests/bench/bench_launch.py [PAIRS]
+
+Prints medians; nothing is asserted. A pair is one bare `python -c pass` waited for, and one started as a run and
+waited for until its exit record is there.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from prl_tui.runs import launcher, records, stop, store
+from prl_tui.runs.folder import read_started
+from prl_tui.runs.state import status
+
+PASS = (sys.executable, "-c", "pass")
+SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
+
+
+def seconds(action):
+    begin = time.perf_counter()
+    action()
+    return time.perf_counter() - begin
+
+
+def median_ms(values):
+    return statistics.median(values) * 1000
+
+
+def finished(folder):
+    while not (folder.path / records.EXIT).exists():
+        time.sleep(0.001)
+
+
+def pairs(root, count):
+    bare, start, whole = [], [], []
+    for _ in range(count):
+        bare.append(seconds(lambda: subprocess.run(PASS, stdout=subprocess.DEVNULL)))
+        begin = time.perf_counter()
+        folder = launcher.start(root, launcher.Job(PASS))
+        start.append(time.perf_counter() - begin)
+        finished(folder)
+        whole.append(time.perf_counter() - begin)
+    print(f"bare subprocess, python -c pass   {median_ms(bare):8.1f} ms")
+    print(f"start() until it returns          {median_ms(start):8.1f} ms")
+    print(f"start() until the exit record     {median_ms(whole):8.1f} ms")
+    difference = [one - other for one, other in zip(whole, bare, strict=True)]
+    ratio = statistics.median(whole) / statistics.median(bare)
+    print(f"overhead of a pair                {median_ms(difference):8.1f} ms   ratio {ratio:.2f}   ({count} pairs)")
+
+
+def weight(root):
+    folder = launcher.start(root, launcher.Job(SLEEP))
+    supervisor = read_started(folder).supervisor[0]
+    finished_start = time.monotonic() + 1.0
+    while not (folder.path / records.HEARTBEAT).exists() and time.monotonic() < finished_start:
+        time.sleep(0.01)
+    print(f"supervisor, resident              {memory(supervisor, 'VmRSS') / 1024:8.1f} MiB")
+    print(f"supervisor, of that its own       {memory(supervisor, 'RssAnon') / 1024:8.1f} MiB")
+    looks = [seconds(lambda: status(folder)) for _ in range(500)]
+    print(f"status() of a live run            {median_ms(looks) * 1000:8.0f} µs")
+    looks = [seconds(lambda: stop.progress(folder)) for _ in range(50)]
+    print(
+        f"progress() of a live run          {median_ms(looks):8.1f} ms   ({len(list(Path('/proc').glob('[0-9]*')))} processes)"
+    )
+    taken = seconds(lambda: (stop.stop(folder), stop.wait(folder, 30)))
+    print(f"stop() until nothing is left      {taken * 1000:8.0f} ms")
+    looks = [seconds(lambda: status(folder)) for _ in range(500)]
+    print(f"status() of an ended run          {median_ms(looks) * 1000:8.0f} µs")
+
+
+def memory(pid, key):
+    """KiB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(key + ":"))
+
+
+def listing(root, count):
+    kept = {"exit_code": 0, "signal": None, "error": None, "stop": None}
+    for number in range(count):
+        path = root / f"a{number:05x}"
+        path.mkdir(parents=True)
+        for name, record in ((records.RUN, {"created": float(number)}), (records.EXIT, kept)):
+            (path / name).write_text('{"schema": 1, ' + str(record)[1:].replace("'", '"').replace("None", "null"))
+    runs = []
+    taken = [seconds(lambda: runs.append(store.list_runs(root))) for _ in range(9)]
+    print(f"list_runs() of {count:,} runs         {median_ms(taken):8.1f} ms")
+    taken = [seconds(lambda: [status(folder) for folder in runs[0]]) for _ in range(5)]
+    print(f"status() of all of them           {median_ms(taken):8.1f} ms")
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    with tempfile.TemporaryDirectory() as home:
+        pairs(Path(home, "pairs"), count)
+        weight(Path(home, "weight"))
+        listing(Path(home, "many"), 1000)
+
+
+if __name__ == "__main__":
+    main()

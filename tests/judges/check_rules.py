@@ -1,0 +1,67 @@
+"""Hold rules.py against every row of the fixtures.
+
+    python check_rules.py [DIR]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import rules
+from common import Case, read_fixture
+
+TEXTS = {
+    "can not be both configured": "both",
+    "requires at least 2 generations": "too-few",
+    "effective train batch size": "train",
+    "global train batch size": "train",
+    "global eval batch size": "eval",
+    "must be divisible by the global batch size": "generation-batch-not-a-multiple",
+    "must equal per_device_train_batch_size": "generation-batch-disagrees",
+    "steps_per_generation must be > 0": "steps-per-generation",
+    "must be evenly divisible by num_generations (": "train",
+    "num_generations must be greater than 1": "too-few",
+    "is smaller than total_eval_batch_size": "eval-rows",
+    "division or modulo by zero": "zero-division",
+    "maxlen must be non-negative": "negative",
+    "batch_size should be a positive integer": "batch-zero",
+}
+
+RULES = {"swift46": rules.swift46, "swift35": rules.swift35, "swift33": rules.swift33}
+
+
+def reason(row: Case) -> str:
+    """The short name of the row's error; an error without a text goes by the line that raised it."""
+    if row["accepted"]:
+        return ""
+    if not row["text"]:
+        return "sequence-parallel"
+    return next((name for part, name in TEXTS.items() if part in row["text"]), row["text"])
+
+
+def main() -> int:
+    """Print one line per fixture; exit 1 where a rule misses a row."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/fixtures/batch_verdicts")
+    missed = 0
+    for name, rule in RULES.items():
+        if not (folder / f"{name}.json.gz").exists():
+            continue
+        judge, rows = read_fixture(folder / f"{name}.json.gz")
+        wrong = []
+        for row in rows:
+            want = reason(row)
+            if rule(row) != want:
+                wrong.append((row, rule(row), want))
+        accepted = sum(row["accepted"] for row in rows)
+        print(f"{name} ({judge['program']} {judge['version']}): {len(rows)} rows, {accepted} accepted, {len(wrong)} missed")
+        for row, got, want in wrong[:20]:
+            print("  ", {k: v for k, v in row.items() if k not in ('accepted', 'exception')}, "rule:", got, "judge:", want)
+        print("  ", Counter(reason(row) for row in rows))
+        missed += len(wrong)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""A full disk costs output and time, never the run, and is written down. Needs root, to mount a small disk."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAMS, ended, exit_record, is_living, supervisor_of, until
+
+from prl_tui.runs import launcher
+from prl_tui.runs.launcher import Job, LaunchError
+from prl_tui.runs.logpump import LogPump
+from prl_tui.runs.state import status
+
+SIZE = 512 * 1024
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A disk of half a mebibyte."""
+    path = tmp_path / "small"
+    path.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", path], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", "-l", path], check=True)
+
+
+def fill(path):
+    """Take all the room that is left."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        for size in (65536, 4096, 1):
+            while True:
+                os.write(descriptor, b"x" * size)
+    except OSError as problem:
+        if problem.errno != errno.ENOSPC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def is_idle(folder):
+    """Whether the pipe is empty and the supervisor waits for more."""
+    pipe = os.open(f"/proc/{status(folder).pid}/fd/1", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        waiting = int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+    finally:
+        os.close(pipe)
+    supervisor = Path(f"/proc/{supervisor_of(folder)}/stat").read_text()
+    return waiting == 0 and supervisor.rpartition(")")[2].split()[0] == "S"
+
+
+def test_output_that_does_not_fit_is_dropped_counted_and_marked(small, pids):
+    ballast = small / "ballast"
+    ballast.write_bytes(b"x" * 65536)
+    lines, size = 20_000, 100
+    words = (sys.executable, str(PROGRAMS / "chatter.py"), str(lines), str(pids / "go"))
+    folder = launcher.start(small / "runs", Job(words))
+    until(lambda: "bytes of output are missing" in status(folder).detail, "the word about it")
+    until((pids / "go.said").exists, "all lines")
+    until(lambda: is_idle(folder), "the pump to have them all")
+    ballast.unlink()
+    (pids / "go").touch()
+    seen = ended(folder)
+    assert (seen.state, seen.exit_code) == ("finished", 0)
+    dropped = exit_record(folder).dropped
+    log = folder.output.read_bytes()
+    note = b"bytes of output were dropped here: No space left on device\n"
+    assert log.count(note) == 1
+    assert f"[prl-tui] {dropped} bytes".encode() in log
+    assert log.endswith(b"the last line\n")
+    whole = lines * size + len(b"the last line\n")
+    note_size = len(f"\n[prl-tui] {dropped} ".encode() + note)
+    assert len(log) - note_size + dropped == whole
+
+
+def test_the_exit_record_waits_for_room_and_nobody_reads_the_run_as_lost(small, pids):
+    words = (sys.executable, str(PROGRAMS / "chatter.py"), "1", str(pids / "go"))
+    folder = launcher.start(small / "runs", Job(words))
+    until(lambda: (folder.path / "heartbeat").exists() and folder.output.stat().st_size, "its first line")
+    fill(small / "ballast")
+    leader = status(folder).pid
+    (pids / "go").touch()
+    until(lambda: not is_living(leader), "its end")
+    supervisor = supervisor_of(folder)
+    assert status(folder).state == "starting"
+    assert is_living(supervisor)
+    (small / "ballast").unlink()
+    assert ended(folder).state == "finished"
+    until(lambda: not is_living(supervisor), "the supervisor's end")
+    assert json.loads((folder.path / "exit.json").read_text())["exit_code"] == 0
+
+
+def test_a_run_cannot_start_on_a_full_disk_and_says_why(small):
+    (small / "runs").mkdir()
+    fill(small / "ballast")
+    with pytest.raises(LaunchError, match="No space left on device"):
+        launcher.start(small / "runs", Job(("true",)))
+
+
+def test_a_pump_loses_no_byte_while_there_is_room(tmp_path):
+    pump = LogPump(tmp_path / "log")
+    for number in range(100):
+        pump.put(b"%d\n" % number)
+    pump.close()
+    assert (tmp_path / "log").read_text().split() == [str(number) for number in range(100)]
+    assert pump.dropped == 0
+
+
+def test_a_pump_marks_a_loss_at_the_very_end_when_room_comes_back(small):
+    pump = LogPump(small / "log")
+    fill(small / "ballast")
+    pump.put(b"a" * 10_000)
+    (small / "ballast").unlink()
+    pump.close()
+    text = (small / "log").read_bytes()
+    assert f"[prl-tui] {pump.dropped} bytes of output were dropped".encode() in text
+    assert pump.dropped + text.count(b"a", 0, text.index(b"[prl-tui]")) == 10_000
