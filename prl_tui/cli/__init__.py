@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,9 @@ from prl_tui.i18n import t
 
 def entry() -> None:
     """The `prl-tui` script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a locale without ✓ or Chinese is no reason to stop
     sys.exit(main())
 
 
@@ -24,14 +28,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     i18n.set_language(i18n.choose_language(_language(words), os.environ))
     args = build().parse_args(words)
     try:
-        return int(_run(args))
+        code = int(_run(args))
+        sys.stdout.flush()
+        return code
     except CommandError as error:
         print(t("prl-tui: {sentence}", sentence=error.sentence), file=sys.stderr)
         return int(error.code)
     except KeyboardInterrupt:
         return int(Exit.INTERRUPTED)
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  (nobody reads any more; let the exit be quiet)
+        _close_stdout()
         return int(Exit.OK)
     except Exception as error:
         print(t("prl-tui: {sentence}", sentence=_unexpected(error)), file=sys.stderr)
@@ -44,6 +50,13 @@ def _run(args: object) -> int:
     module, _, function = str(getattr(args, "runs", "prl_tui.cli.app:app")).partition(":")
     run = getattr(importlib.import_module(module), function)
     return int(run(args))
+
+
+def _close_stdout() -> None:
+    """Nobody reads any more: what is still buffered goes nowhere, and the exit is quiet."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _language(words: list[str]) -> str | None:

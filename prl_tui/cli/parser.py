@@ -19,7 +19,7 @@ def build() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"prl-tui {__version__}")
     parser.add_argument("--lang", metavar="en|zh", help=t("the language; else PRL_TUI_LANG, else the locale"))
     parser.set_defaults(runs="prl_tui.cli.app:app")
-    commands = parser.add_subparsers(title=t("commands"), metavar="COMMAND")
+    commands = parser.add_subparsers(prog="prl-tui", title=t("commands"), metavar="COMMAND")
     _settings(commands)
     _running(commands)
     return parser

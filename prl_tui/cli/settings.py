@@ -186,11 +186,18 @@ def export(args: argparse.Namespace) -> int:
     for loss in exported.losses:
         print(f"! {loss}", file=sys.stderr)
     if args.output is None or args.output == "-":
-        sys.stdout.write(exported.text)
+        _print_exact(exported.text)
         return Exit.OK
     from prl_tui.cli.writing import write
 
     return write(Path(args.output), exported.text, exported.executable, args.overwrite)
+
+
+def _print_exact(text: str) -> None:
+    """A file's text on stdout: UTF-8 whatever the locale says."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 __all__ = ["check", "export", "lines", "presets", "recipes", "show", "verdict"]

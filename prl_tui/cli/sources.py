@@ -60,22 +60,27 @@ def _base(source: str) -> RunConfig:
         raise CommandError(t("SOURCE is empty; prl-grpo/standard-4gpu would work."))
     found = catalog(only=name) if _plain(name) else catalog()
     recipe = found.find(name)
-    if recipe is not None and (slash or not Path(source).is_file()):
-        if slash and preset not in recipe.presets:
-            raise CommandError(config_file.no_preset(preset, name, list(recipe.presets)))
+    if recipe is not None and (preset in recipe.presets or not (slash or os.path.isfile(source))):
         return resolve(recipe, preset)
-    path = Path(source)
-    if source.endswith(".toml") or path.exists():
+    if source.endswith(".toml") or _exists(source):
         try:
-            return config_file.read(path, catalog(quiet=True))
+            return config_file.read(Path(source), catalog(quiet=True))
         except ValueError as error:
             raise CommandError(str(error)) from None
+    if recipe is not None:
+        raise CommandError(config_file.no_preset(preset, name, list(recipe.presets)))
     run = _from_run(source)
     if run is not None:
         return run
-    if slash or len(source) > 200 or not _plain(source):
-        raise CommandError(_nothing(source, name))
     raise CommandError(_nothing(source, name))
+
+
+def _exists(source: str) -> bool:
+    """Something lies at that path, even where we may not look at it."""
+    try:
+        return os.path.lexists(source)
+    except ValueError:  # a NUL
+        return False
 
 
 def _plain(name: str) -> bool:

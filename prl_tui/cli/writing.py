@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
+import stat
 import sys
 from pathlib import Path
 
@@ -13,13 +15,18 @@ from prl_tui.i18n import t
 
 def write(path: Path, text: str, executable: bool, overwrite: bool) -> int:
     """Write the file and say where; CommandError with a sentence when that is impossible or was refused."""
-    if path.is_dir():
+    kind = _kind(path)
+    if stat.S_ISDIR(kind):
         raise CommandError(t("{path} is a directory; the name of a file is needed.", path=path))
-    old = _existing(path)
+    special = kind != 0 and not stat.S_ISREG(kind)  # /dev/stdout, a pipe: written to, never replaced
+    old = None if special else _existing(path)
     if old is not None and old != text and not overwrite:
         _ask(path, old, text)
     try:
-        atomic.write_text(path, text, 0o755 if executable else 0o644)
+        if special:
+            path.write_bytes(text.encode())
+        else:  # the file behind a link, so that the link stays
+            atomic.write_text(Path(os.path.realpath(path)), text, 0o755 if executable else 0o644)
     except OSError as error:
         reason = error.strerror or str(error)
         raise CommandError(
@@ -33,6 +40,19 @@ def diff(path: Path, old: str, new: str) -> str:
     """What would change, as a unified diff."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     return "".join(difflib.unified_diff(before, after, str(path), t("{path} (new)", path=path)))
+
+
+def _kind(path: Path) -> int:
+    """The file's mode, or 0 where there is none."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(
+            t("{path} cannot be written: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE
+        ) from None
 
 
 def _existing(path: Path) -> str | None:

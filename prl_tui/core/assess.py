@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from prl_tui.core import batch as batches
 from prl_tui.core import devices, layout, stacks
@@ -17,13 +18,13 @@ PARTS = (
     "nproc_per_node", "nnodes", "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
     "num_generations_eval", "steps_per_generation", "generation_batch_size", "per_device_eval_batch_size",
     "global_batch_size", "batch_size", "micro_batch_size", "train_batch_size", "sequence_parallel_size",
-    "eval_strategy", "cuda_visible_devices", "num_infer_workers", "use_vllm", "use_lmdeploy", "deepspeed",
+    "eval_strategy", "val_dataset", "split_dataset_ratio", "cuda_visible_devices",
+    "num_infer_workers", "use_vllm", "use_lmdeploy", "deepspeed",
     "vllm_tensor_parallel_size", "async_generate",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(msgspec.Struct, frozen=True):
     """The figures of a config."""
 
     numbers: Numbers
@@ -37,8 +38,7 @@ class Assessment:
         return sum(violation.severity == "error" for violation in self.violations)
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """A config reduced to the values that the rules read, so that a change can be tried in microseconds."""
 
     rule: str
@@ -73,6 +73,16 @@ def stack_of(config: RunConfig, override: str = "") -> Stack:
 
 def numbers(case: Case) -> Numbers:
     """The batch figures of a case."""
+    figures = _given(case)
+    if figures.accumulation is None and case.stack.default_accumulation and case.rule in {"grpo", "product"}:
+        step = (figures.per_device or 0) * (figures.nproc or 0) * figures.nnodes
+        if step > 0:
+            return msgspec.structs.replace(figures, accumulation=max(1, -(-16 // step)))
+    return figures
+
+
+def _given(case: Case) -> Numbers:
+    """The figures as they are given."""
     value = case.values
     return Numbers(
         nproc=_int(value.get("nproc_per_node")),
@@ -83,11 +93,12 @@ def numbers(case: Case) -> Numbers:
         generations_eval=_int(value.get("num_generations_eval")),
         steps_per_generation=_int(value.get("steps_per_generation")),
         generation_batch=_int(value.get("generation_batch_size")),
-        eval_on=_on(value.get("eval_strategy")),
+        eval_on=_evaluates(value),
         per_device_eval=_int(value.get("per_device_eval_batch_size")),
         total=_int(value.get(case.train_part)) if case.train_part else None,
         micro=_int(value.get("micro_batch_size")),
         sequence_parallel=_int(value.get("sequence_parallel_size")) or 1,
+        val_rows=_int(value.get("val_rows")),
     )
 
 
@@ -117,6 +128,15 @@ def assess(case: Case) -> Assessment:
 
 def _int(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _evaluates(value: Mapping[str, Any]) -> bool:
+    """Whether the trainer will evaluate: not switched off, and there is something to evaluate on."""
+    strategy = value.get("eval_strategy")
+    if strategy is not None and not _on(strategy):
+        return False
+    data = [part for part in ("val_dataset", "split_dataset_ratio") if part in value]
+    return any(_on(value[part]) for part in data) if data else strategy is not None
 
 
 def _on(value: object) -> bool:

@@ -7,8 +7,9 @@ the sentences for people are made in `checks`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from prl_tui.core.stacks import Stack
 
@@ -27,8 +28,7 @@ def broken(code: str, part: str, severity: str = "error", /, **figures: object) 
     return Violation(code, part, tuple(figures.items()), severity)
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(msgspec.Struct, frozen=True):
     """The figures that a rule works on; None is a value that is not set or cannot be read."""
 
     nproc: int | None = None
@@ -45,10 +45,11 @@ class Numbers:
     """A batch size that is given for all processes together."""
     micro: int | None = None
     sequence_parallel: int = 1
+    val_rows: int | None = None
+    """Rows of validation data; None where nobody counted them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """What the numbers come to."""
 
     rule: str
@@ -65,7 +66,7 @@ class Batch:
     """Different prompts in one optimizer step."""
     eval_batch: int | None = None
     violations: tuple[Violation, ...] = ()
-    valid_generations: tuple[int, ...] = field(default=())
+    valid_generations: tuple[int, ...] = ()
     """Every number of generations that divides the generation batch, at least 2."""
 
 
@@ -98,8 +99,9 @@ def _product(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
     world, accumulation = _world(n), n.accumulation or 1
     if world is None or n.per_device is None:
         return Batch("product", world=world, per_device=n.per_device, accumulation=accumulation)
-    parts = (n.per_device, world, accumulation) if accumulation != 1 else (n.per_device, world)
-    total = n.per_device * world * accumulation
+    ranks = max(1, world // n.sequence_parallel)
+    parts = (n.per_device, ranks, accumulation) if accumulation != 1 else (n.per_device, ranks)
+    total = n.per_device * ranks * accumulation
     return Batch("product", f"{_factors(*parts)} = {total}", world, n.per_device, accumulation, total)
 
 
@@ -172,11 +174,10 @@ def _grpo(stack: Stack, n: Numbers) -> Batch:
     world = _world(n)
     if world is None or n.per_device is None:
         return Batch("grpo", world=world, per_device=n.per_device, accumulation=accumulation)
-    data_world = max(1, world // n.sequence_parallel) if n.sequence_parallel > 1 else world
-    step = n.per_device * data_world
+    step = n.per_device * world
     global_batch = step * accumulation
     wrong: list[Violation] = []
-    factors: tuple[int, ...] = (n.per_device, data_world)
+    factors: tuple[int, ...] = (n.per_device, world)
     if stack.accumulation_counts:
         repeat, more = _steps_per_generation(stack, n, step, accumulation)
         wrong += more
@@ -187,9 +188,13 @@ def _grpo(stack: Stack, n: Numbers) -> Batch:
         generation = step
         formula = f"{_factors(*factors)} = {generation}"
     wrong += _generations(n, generation, factors)
-    eval_batch = n.per_device_eval * data_world if n.per_device_eval is not None else None
+    if n.sequence_parallel > world:
+        wrong.append(
+            broken("sequence-parallel-exceeds", "sequence_parallel_size", value=n.sequence_parallel, world=world)
+        )
+    eval_batch = n.per_device_eval * world if n.per_device_eval is not None else None
     if n.eval_on and eval_batch is not None:
-        wrong += _evaluation(stack, n, eval_batch, data_world)
+        wrong += _evaluation(stack, n, eval_batch, world)
     per_step = global_batch / n.generations if n.generations else None
     return Batch("grpo", formula, world, n.per_device, accumulation, global_batch, generation, per_step,
                  eval_batch, tuple(wrong), divisors(generation) if generation > 0 else ())  # fmt: skip
@@ -229,11 +234,14 @@ def _generations(n: Numbers, generation: int, factors: tuple[int, ...]) -> list[
 def _evaluation(stack: Stack, n: Numbers, eval_batch: int, world: int) -> list[Violation]:
     generations = n.generations
     part = "num_generations"
-    if stack.generations_eval and n.generations_eval is not None:
+    if stack.generations_eval and n.generations_eval:
         generations, part = n.generations_eval, "num_generations_eval"
     if generations is None or generations < 1 or (part == "num_generations" and generations < 2):
         return []
     if eval_batch % generations == 0 and eval_batch > 0:
+        least = eval_batch // generations
+        if stack.eval_rows_rule and n.val_rows is not None and n.val_rows < least:
+            return [broken("eval-rows", "per_device_eval_batch_size", rows=n.val_rows, least=least)]
         return []
     figures = {"batch": eval_batch, "generations": generations, "per_device": n.per_device_eval, "world": world}
     return [broken("eval-batch-divides", "per_device_eval_batch_size", **figures)]

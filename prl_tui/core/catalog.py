@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -26,8 +25,7 @@ BUILT_IN = next((p for p in (_PACKAGE / "presets", _PACKAGE.parent / "presets") 
 """The recipes that ship: inside the wheel, or beside the package in a checkout."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One file, or one entry in it, that could not be used."""
 
     path: Path
@@ -35,12 +33,11 @@ class Problem:
     """One sentence that names the file and the place in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(msgspec.Struct, frozen=True):
     """Every recipe by name, and what was skipped."""
 
     recipes: Mapping[str, Recipe]
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
 
     def find(self, name: str) -> Recipe | None:
         """The recipe of that name."""
@@ -68,7 +65,7 @@ def read_toml(path: Path) -> dict[str, object]:
         raise ValueError(t("{path} is empty.", path=path))
     try:
         table: dict[str, object] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # tomllib's own is a ValueError; so is a number of 5,000 digits
         raise ValueError(_syntax(path, text, str(error))) from None
     return table
 

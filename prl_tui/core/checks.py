@@ -22,7 +22,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     case = assess.case(config, stack, facts.node_gpus)
     found = assess.assess(case)
     schedule = _schedule(config)
-    length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, facts.rows)
+    length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, _train_rows(config, facts.rows))
     named = {config.recipe.part(violation.part) for violation in found.violations}
     findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
     findings += _broken_rules(config, stack, case, found)
@@ -78,6 +78,14 @@ def _schedule(config: RunConfig) -> Schedule:
         epochs = 3  # transformers' own default
     iterations = number("num_iterations") or 1
     return Schedule(epochs, number("max_steps"), iterations, number("save_steps"), number("eval_steps"))
+
+
+def _train_rows(config: RunConfig, rows: int | None) -> int | None:
+    """The rows that are left to train on when a share of them is split off for evaluation."""
+    ratio = config.value("split_dataset_ratio") if "split_dataset_ratio" in config.settings else None
+    if rows is None or not ratio or ("val_dataset" in config.settings and config.value("val_dataset")):
+        return rows
+    return rows - int(rows * ratio)
 
 
 def _lengths(schedule: Schedule, length: Steps | None) -> list[Finding]:

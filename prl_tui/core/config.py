@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from prl_tui.core import values
 from prl_tui.core.recipe import Field, Recipe
@@ -30,8 +31,7 @@ class Source(enum.IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """One value with its origin."""
 
     value: Any
@@ -45,8 +45,7 @@ class Setting:
     """One sentence when the value is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunConfig:
+class RunConfig(msgspec.Struct, frozen=True):
     """A recipe, its preset, and one setting for each of its fields. Never changed in place."""
 
     recipe: Recipe
@@ -59,23 +58,28 @@ class RunConfig:
         if setting is None:
             return None
         field = self.recipe.by_key[key]
-        if field.template and setting.source is Source.DEFAULT and isinstance(setting.value, str):
-            return fill(setting.value, self)
+        if self.follows(key):
+            return values.parse(field, fill(setting.value, self))[0]
         return setting.value
+
+    def follows(self, key: str) -> bool:
+        """The field has a template default, and nobody set it: it follows the fields that the template names."""
+        field, setting = self.recipe.by_key[key], self.settings[key]
+        return field.template and setting.source is Source.DEFAULT and isinstance(setting.value, str)
 
     def text(self, key: str) -> str:
         """The text of a field as a form shows it: what was typed, even where it is wrong."""
         setting = self.settings[key]
         field = self.recipe.by_key[key]
         typed = setting.problem and setting.value is None
-        if typed or (field.type in {"int", "float"} and setting.value is not None):
+        if typed or (field.type in {"int", "float"} and setting.value is not None and not self.follows(key)):
             return setting.text.strip() if not typed else setting.text
         return values.show(field, self.value(key))
 
     def number(self, key: str) -> int | None:
         """The value of a whole-number field, or None."""
-        found = self.settings.get(key)
-        return found.value if found is not None and isinstance(found.value, int) else None
+        found = self.value(key)
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
 
     def with_values(
         self, changes: Mapping[str, object], source: Source, origins: Mapping[str, str] | None = None
@@ -85,7 +89,7 @@ class RunConfig:
         for key, raw in changes.items():
             field = self.recipe.by_key[key]
             settings[key] = _setting(field, raw, source, (origins or {}).get(key, ""))
-        return replace(self, settings=settings)
+        return msgspec.structs.replace(self, settings=settings)
 
     def baseline(self) -> RunConfig:
         """The preset as the recipe has it, without anybody's changes."""
@@ -103,11 +107,10 @@ class RunConfig:
 
 
 def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
-    if isinstance(raw, str) and not raw.strip() and field.type in {"int", "float", "bool", "choice", "gpus", "json"}:
-        if field.type == "gpus" and raw == "":
-            return Setting(None, "", source, origin)
-        raw = None if raw == "" else raw
-    value, problem = values.parse(field, raw)
+    if raw == "":  # an empty text unsets, in a form, a file and a variable alike
+        raw = None
+    template = field.template and source is Source.DEFAULT and isinstance(raw, str)
+    value, problem = (raw, "") if template else values.parse(field, raw)
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)

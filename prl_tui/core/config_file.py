@@ -66,7 +66,9 @@ def dump(config: RunConfig, comment: str = "") -> str:
     written = {}
     sources = {}
     for key, setting in config.settings.items():
-        if setting.value is None and not setting.problem and setting.source is Source.DEFAULT:
+        if setting.source is Source.DEFAULT and (
+            config.follows(key) or (setting.value is None and not setting.problem)
+        ):
             continue
         written[key] = _plain(config, key)
         sources[key] = setting.source.word

@@ -6,7 +6,8 @@ Judged by torch 2.13.0's `torch.cuda._parse_visible_devices` (tests/core/test_de
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 ALL = 64
 """How many devices torch assumes when the variable is not set."""
@@ -14,8 +15,7 @@ ALL = 64
 _LEADING = re.compile(r"[+-]?[0-9]*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Devices:
+class Devices(msgspec.Struct, frozen=True):
     """What a value of CUDA_VISIBLE_DEVICES means."""
 
     spec: str | None

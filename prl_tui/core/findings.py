@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
@@ -16,8 +17,7 @@ Severity = Literal["error", "warning", "note"]
 ORDER: dict[str, int] = {"error": 0, "warning": 1, "note": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(msgspec.Struct, frozen=True):
     """Field changes that are known to satisfy every rule."""
 
     changes: Mapping[str, Any]
@@ -25,8 +25,7 @@ class Fix:
     """In words: `generations 3 → 2`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One result of a check."""
 
     code: str
@@ -39,8 +38,7 @@ class Finding:
     fixes: tuple[Fix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GpuUse:
+class GpuUse(msgspec.Struct, frozen=True):
     """One physical GPU of this box, as far as a check cares."""
 
     index: int
@@ -50,8 +48,7 @@ class GpuUse:
     """Who uses it, in words; "" for nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What is known beside the config. Everything may be unknown."""
 
     node_gpus: int | None = None
@@ -64,12 +61,11 @@ class Facts:
     port_owner: str | None = None
     """Who holds the master port on this box; None when it is free or not looked at."""
     missing_files: tuple[str, ...] = ()
-    inherited: Mapping[str, str] = field(default_factory=dict)
+    inherited: Mapping[str, str] = {}
     """Launch variables that the surrounding environment sets already."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """The verdict on a run config."""
 
     config: RunConfig

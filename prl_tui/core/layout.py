@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from prl_tui.core.batch import Violation, broken
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """The fields that place work on GPUs."""
 
     nproc: int | None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
 
 from prl_tui.core import values
 from prl_tui.core.config import RunConfig, Source
@@ -19,8 +20,7 @@ PORT = "master_port"
 When = Literal["", "several-nodes", "several-processes", "no-port"]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """One argument of the command: fixed words, or the flag and value of a field."""
 
     words: tuple[str, ...]
@@ -33,8 +33,7 @@ class Argument:
     """Stands only under this condition, which an overriding variable can change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(msgspec.Struct, frozen=True):
     """One environment variable that the plan sets."""
 
     name: str
@@ -44,8 +43,7 @@ class Variable:
     when: When = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Activation:
+class Activation(msgspec.Struct, frozen=True):
     """How the training environment becomes the one that the command finds."""
 
     kind: str = ""
@@ -56,8 +54,7 @@ class Activation:
     """conda's own etc/profile.d/conda.sh; "" lets the script find it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchPlan:
+class LaunchPlan(msgspec.Struct, frozen=True):
     """What will run. Frozen; `with_port` and the like give another plan."""
 
     config: RunConfig
@@ -135,7 +132,7 @@ def with_port(plan: LaunchPlan, port: int) -> LaunchPlan:
         return plan
     config = plan.config.with_values({PORT: port}, Source.FIX)
     rebuilt = build(config)
-    return replace(rebuilt, config=plan.config)
+    return msgspec.structs.replace(rebuilt, config=plan.config)
 
 
 def _launcher(config: RunConfig) -> Launcher:

@@ -58,6 +58,8 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """The environment variable that carries it."""
     variable: str = ""
     """The environment variable that overrides it in an exported script; by default PRL_ and the key."""
+    glob: bool = False
+    """A pattern that must match one file where the job runs."""
     words: tuple[str, str] = ("true", "false")
     """How the program writes yes and no."""
     required: bool = False

@@ -6,14 +6,14 @@ Sources: the engines' own sources at the versions named; judged by their own cla
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 BothGiven = Literal["absent", "error", "agree"]
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(msgspec.Struct, frozen=True):
     """One generation of an engine, as far as its checks differ from another's."""
 
     name: str
@@ -28,8 +28,8 @@ class Stack:
     """num_infer_workers decides where vLLM runs (ms-swift 3.2 to 3.4)."""
     vllm_needs_one_each: bool = False
     """GRPO with vLLM needs as many visible GPUs as processes (ms-swift 3.6 and later)."""
-    drop_last: bool = True
-    """A last, incomplete batch is dropped from the epoch."""
+    default_accumulation: bool = False
+    """An accumulation that is not given becomes as many micro-batches as make 16 samples (ms-swift before 3.7)."""
     eval_rows_rule: bool = False
     """The validation set must fill one evaluation batch (ms-swift 3.6 and later)."""
 
@@ -37,23 +37,27 @@ class Stack:
 STACKS: dict[str, Stack] = {
     stack.name: stack
     for stack in (
-        Stack("swift-3.3-prl", "ms-swift 3.3 (PRL's fork)", False, infer_workers=True, drop_last=False),
-        Stack("swift-3.4", "ms-swift 3.4", True, infer_workers=True),
-        Stack("swift-3.5", "ms-swift 3.5", True, both_given="error"),
-        Stack("swift-3.6", "ms-swift 3.6–3.11", True, "error", vllm_needs_one_each=True, eval_rows_rule=True),
+        Stack("swift-3.3-prl", "ms-swift 3.3 (PRL's fork)", False, infer_workers=True, default_accumulation=True),
+        Stack("swift-3.4", "ms-swift 3.4", True, infer_workers=True, default_accumulation=True),
+        Stack("swift-3.5", "ms-swift 3.5", True, "error", default_accumulation=True),
+        Stack("swift-3.6", "ms-swift 3.6", True, "error", vllm_needs_one_each=True, eval_rows_rule=True,
+              default_accumulation=True),
+        Stack("swift-3.7", "ms-swift 3.7–3.11", True, "error", vllm_needs_one_each=True, eval_rows_rule=True),
         Stack("swift-3.12", "ms-swift 3.12–4.3", True, "error", generations_eval=True, vllm_needs_one_each=True,
               eval_rows_rule=True),
-        Stack("swift-4.4", "ms-swift 4.4 and later", True, "agree", generations_eval=True,
-              vllm_needs_one_each=True, eval_rows_rule=True),
-        Stack("trl-0.15", "TRL 0.15–0.16", False, drop_last=False),
+        Stack("swift-4.4", "ms-swift 4.4 and later", True, "agree", generations_eval=True, vllm_needs_one_each=True,
+              eval_rows_rule=True),
+        Stack("trl-0.15", "TRL 0.15–0.16", False),
         Stack("trl-0.17", "TRL 0.17", True),
         Stack("trl-0.18", "TRL 0.18–0.26", True, "error"),
         Stack("trl-0.27", "TRL 0.27 and later", True, "error", generations_eval=True),
-        Stack("minionerec-rl", "MiniOneRec RL (TRL 0.15's rule)", False, drop_last=False),
-        Stack("hf-trainer", "transformers Trainer", True, drop_last=False),
-        Stack("ddp", "PyTorch DDP", True, drop_last=False),
+        Stack("minionerec-rl", "MiniOneRec RL (the rule of TRL 0.15)", False),
+        Stack("hf-trainer", "transformers Trainer", True),
+        Stack("deepspeed", "DeepSpeed", True),
+        Stack("ddp", "PyTorch DDP", True),
     )
 }  # fmt: skip
+"""Every generation whose rules are known."""
 
 
 def find(name: str) -> Stack:
@@ -68,7 +72,7 @@ def for_swift(version: str) -> str:
         return "swift-4.4"
     at = (int(found.group(1)), int(found.group(2)))
     steps = (
-        ((4, 4), "swift-4.4"), ((3, 12), "swift-3.12"), ((3, 6), "swift-3.6"), ((3, 5), "swift-3.5"),
-        ((3, 4), "swift-3.4"),
+        ((4, 4), "swift-4.4"), ((3, 12), "swift-3.12"), ((3, 7), "swift-3.7"), ((3, 6), "swift-3.6"),
+        ((3, 5), "swift-3.5"), ((3, 4), "swift-3.4"),
     )  # fmt: skip
     return next((name for least, name in steps if at >= least), "swift-3.3-prl")

@@ -5,15 +5,15 @@ Formulas by stack; the judges are committed runs and the trainers' own samplers 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
+
+import msgspec
 
 from prl_tui.core.batch import Batch, Numbers
 from prl_tui.core.stacks import Stack
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True):
     """The fields that set how long a run goes on and what it does on the way."""
 
     epochs: float | None = None
@@ -24,8 +24,7 @@ class Schedule:
     eval_steps: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(msgspec.Struct, frozen=True):
     """The length of a run in optimizer steps."""
 
     rows: int | None
@@ -65,20 +64,17 @@ def _times(total: int | None, every: int | None) -> int | None:
 
 def _per_epoch(rule: str, stack: Stack, n: Numbers, batch: Batch, schedule: Schedule, rows: int) -> int | None:
     world, accumulation = batch.world, batch.accumulation or 1
-    if world is None or not batch.per_device or batch.per_device < 1:
+    if world is None or not batch.per_device or batch.per_device < 1 or rows < 1:
         return None
-    if n.sequence_parallel > 1:
-        world = max(1, world // n.sequence_parallel)
+    if rule != "grpo" or (n.generations == 1 and stack.accumulation_counts):
+        # One answer each: an epoch of plain data parallelism, in which sequence parallel ranks share their rows.
+        ranks = max(1, world // n.sequence_parallel)
+        return max(1, ceil(ceil(rows / (batch.per_device * ranks)) / accumulation))
     step = batch.per_device * world
-    if rule != "grpo":
-        return max(1, ceil(ceil(rows / step) / accumulation)) if rows else None
     if not n.generations or not batch.generation_batch or n.generations < 1:
         return None
     if not stack.accumulation_counts:
         return max(1, ceil(ceil(rows * n.generations * schedule.iterations / step) / accumulation))
     prompts = batch.generation_batch // n.generations
-    if prompts < 1:
-        return None
-    repeat = batch.generation_batch // step
-    micro = (rows // prompts) * repeat * schedule.iterations
-    return max(1, ceil(micro / accumulation)) if micro else 0
+    micro = (rows // prompts) * (batch.generation_batch // step) * schedule.iterations if prompts else 0
+    return ceil(micro / accumulation) if micro else None

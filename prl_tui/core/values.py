@@ -14,7 +14,7 @@ from typing import Any
 from prl_tui.core.recipe import Field
 from prl_tui.i18n import t
 
-_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})", re.ASCII)
+_INT = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)?(?:\.[0-9]+|\.)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _HAS_DIGIT = re.compile(r"^-?\.?[0-9]", re.ASCII)
 _YES = {"true", "1", "yes", "on"}
@@ -28,9 +28,20 @@ def parse(field: Field, raw: object) -> tuple[Any, str]:
     """
     if raw is None:
         return None, ""
-    if isinstance(raw, str) and "\x00" in raw:
-        return None, t("{key} contains a NUL character, which no program can receive.", key=field.key)
+    problem = _unsendable(field, raw)
+    if problem:
+        return None, problem
     return _PARSERS.get(field.type, _text)(field, raw)
+
+
+def _unsendable(field: Field, raw: object) -> str:
+    """Why no program can receive the value, or ""."""
+    for item in raw if isinstance(raw, (list, tuple)) else (raw,):
+        if isinstance(item, str) and "\x00" in item:
+            return t("{key} contains a NUL character, which no program can receive.", key=field.key)
+        if isinstance(item, str) and any("\ud800" <= c <= "\udfff" for c in item):
+            return t("{key} contains bytes that are not UTF-8 text.", key=field.key)
+    return ""
 
 
 def show(field: Field, value: object) -> str:
@@ -58,7 +69,7 @@ def example(field: Field) -> str:
 
 
 def _int(field: Field, raw: object) -> tuple[Any, str]:
-    if isinstance(raw, int) and not isinstance(raw, bool):
+    if isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < 10**15:
         return raw, _bounds(field, raw)
     text = raw.strip() if isinstance(raw, str) else str(raw)
     if not isinstance(raw, str) or not _INT.fullmatch(text):
@@ -71,7 +82,7 @@ def _int(field: Field, raw: object) -> tuple[Any, str]:
 
 def _float(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
-        if not math.isfinite(raw):
+        if not abs(raw) < 10**300:  # an infinity, a nan, an integer that no float can hold
             return None, _not_number(field, raw)
         return raw, _bounds(field, raw)
     text = raw.strip() if isinstance(raw, str) else ""
@@ -133,10 +144,10 @@ def _list(_field: Field, raw: object) -> tuple[Any, str]:
 
 
 def _json(field: Field, raw: object) -> tuple[Any, str]:
-    text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
     try:
+        text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
         json.loads(text)
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         return None, t("{key}: {value} is not JSON; {example} would work.", key=field.key, value=quote(raw),
                        example=example(field))  # fmt: skip
     return text, ""

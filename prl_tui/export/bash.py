@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prl_tui.core.config import Source, template_keys
-from prl_tui.core.plan import Activation, Argument, LaunchPlan, Variable, When
+from prl_tui.core.config import template_keys
+from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
 from prl_tui.export import bash_rules
-from prl_tui.export.model import Export, header
+from prl_tui.export.model import Export, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
 
-STRUCTURE = {"launcher", "training_env", "conda_hook"}
-"""Fields that decide the script's shape: fixed in the file."""
+STRUCTURE = {"launcher", "training_env"}
+"""Fields that decide the script's shape: fixed in the file, and a variable that wants another is refused."""
 
 
 def export(plan: LaunchPlan) -> Export:
     """The script of a plan."""
-    lines = ["#!/usr/bin/env bash"]
-    lines += [f"# {line}".rstrip() for line in header(plan)]
+    lines = ["#!/usr/bin/env bash", '[ -n "${BASH_VERSION-}" ] || exec bash "$0"']
+    lines += [one_line(f"# {line}".rstrip()) for line in header(plan)]
     example = next((f.override for f in plan.config.recipe.fields if f.group == "batch"), "PRL_MASTER_PORT")
     lines += [
         "# " + t("Each value can be overridden by its variable, for example {variable}=4; an empty one counts as unset.",
@@ -32,7 +32,7 @@ def export(plan: LaunchPlan) -> Export:
         "# shellcheck disable=SC2016  # " + t("values are literal"),
         "set -euo pipefail",
         "",
-        *_functions(),
+        *_functions(plan),
         *bash_rules.functions(plan),
         "",
         "# --- " + t("values") + " ---",
@@ -42,8 +42,9 @@ def export(plan: LaunchPlan) -> Export:
         *bash_rules.rules(plan),
         "",
         "# --- " + t("environment") + " ---",
-        *_activation(plan.activation),
-        f'if [[ -n ${name_of("workdir")} ]]; then cd -- "${name_of("workdir")}"; fi',
+        *_activation(plan),
+        *_workdir(plan),
+        *_globs(plan),
         *_variables(plan),
         "",
         "# --- " + t("command") + " ---",
@@ -54,20 +55,52 @@ def export(plan: LaunchPlan) -> Export:
     return Export("\n".join(lines) + "\n", executable=True)
 
 
-def _functions() -> list[str]:
+def _one_file(sentence: str) -> list[str]:
+    return [
+        "one_file() { # VARIABLE PATTERN: sets file to the one file that matches",
+        "  local found=()",
+        "  shopt -s nullglob",
+        "  # shellcheck disable=SC2206  # " + t("the pattern is meant to be expanded"),
+        "  local IFS=; found=($2)",
+        "  shopt -u nullglob",
+        f'  (( ${{#found[@]}} == 1 )) || fail "$1 {sentence}$2 (${{#found[@]}})"',
+        "  file=${found[0]}",
+        "}",
+    ]
+
+
+def _globs(plan: LaunchPlan) -> Iterator[str]:
+    """Patterns become the one file that matches, where the job runs."""
+    for field in plan.config.recipe.fields:
+        if field.glob:
+            name = name_of(field.key)
+            yield f'one_file {field.override} "${name}"; {name}=$file'
+
+
+def _functions(plan: LaunchPlan) -> list[str]:
     whole = t("needs a whole number from $3 to $4; this is not one: ")
     decimal = t("needs a number from $3 to $4; this is not one: ")
     one_of = t("needs one of: ")
     empty = t("is empty")
+    one_file = t("must match exactly one file: ")
     needed = t("is needed and has no value")
+    fixed = t("cannot be changed here; export again with another value. In this file it is: ")
     return [
-        "fail() { printf '" + t("error") + ': %s\\n\' "$*" >&2; exit 1; }',
+        "visible() { # sets shown: $1 with control characters as escapes, so that a value stays on its line",
+        "  shown=$1",
+        "  if [[ $1 == *[[:cntrl:]]* ]]; then printf -v shown '%q' \"$1\"; fi",
+        "}",
+        'fail() { visible "$*"; printf \'' + t("error") + ': %s\\n\' "$shown" >&2; exit 1; }',
         "from() { # true when the variable $1 overrides; origin says where the value comes from",
         '  if [[ -n ${!1-} ]]; then origin="environment $1"; return 0; fi',
         f'  if [[ -n ${{!1+set}} ]]; then origin="file, $1 {empty}"; else origin="file"; fi',
         "  return 1",
         "}",
-        'show() { printf \'  %-32s %s  (%s)\\n\' "$1" "${2:--}" "$origin"; }',
+        'show() { visible "${2:--}"; printf \'  %-32s %s  (%s)\\n\' "$1" "$shown" "$origin"; }',
+        "fixed() { # KEY VARIABLE VALUE",
+        f'  if from "$2" && [[ ${{!2}} != "$3" ]]; then fail "$2 {fixed}${{3:--}}"; fi',
+        '  origin="file"; show "$1" "$3"',
+        "}",
         "whole() { # VARIABLE VALUE LEAST MOST",
         f'  [[ $2 =~ ^(0|-?[123456789][0123456789]{{0,14}})$ ]] || fail "$1 {whole}$2"',
         f'  (( $2 >= $3 && $2 <= $4 )) || fail "$1 {whole}$2"',
@@ -84,6 +117,7 @@ def _functions() -> list[str]:
         '  for choice in "$@"; do if [[ $value == "$choice" ]]; then return 0; fi; done',
         f'  fail "$variable {one_of}$*"',
         "}",
+        *(_one_file(one_file) if any(field.glob for field in plan.config.recipe.fields) else ()),
         f'needed() {{ [[ -n $2 ]] || fail "$1 {needed}"; }}',
     ]
 
@@ -93,12 +127,11 @@ def _values(plan: LaunchPlan) -> Iterator[str]:
     config = plan.config
     fields = [field for field in config.recipe.fields if field.key not in STRUCTURE]
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))
-    for field in sorted(fields, key=lambda field: _is_template(plan, field)):
+    for field in config.recipe.fields:
+        if field.key in STRUCTURE:
+            yield f"fixed {literal(field.key)} {field.override} {literal(config.text(field.key))}"
+    for field in sorted(fields, key=lambda field: plan.config.follows(field.key)):
         yield from _value(plan, field)
-
-
-def _is_template(plan: LaunchPlan, field: Field) -> bool:
-    return field.template and plan.config.settings[field.key].source is Source.DEFAULT
 
 
 def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
@@ -107,7 +140,7 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
     if field.type == "list":
         words = " ".join(literal(str(word)) for word in value or ())
         yield f"{name}=({words})"
-        yield f'if from {variable}; then read -r -a {name} <<<"${variable}"; fi'
+        yield f'if from {variable}; then read -r -d "" -a {name} <<<"${variable}" || true; fi'
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"
@@ -118,7 +151,7 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
 
 def _default(plan: LaunchPlan, field: Field) -> str:
     setting = plan.config.settings[field.key]
-    if _is_template(plan, field) and isinstance(setting.value, str):
+    if plan.config.follows(field.key):
         text = literal(setting.value)
         for key in template_keys(setting.value):
             if key in plan.config.settings:
@@ -143,12 +176,32 @@ def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str
         yield f'{unless_empty}one_of {variable} "${name}" {" ".join(literal(choice) for choice in choices)}'
 
 
-def _activation(activation: Activation) -> list[str]:
+def _home(name: str) -> str:
+    """A path's leading `~/` as a shell expands it where nothing is quoted."""
+    return f"${{{name}/#\\~\\//${{HOME-}}/}}"
+
+
+def _workdir(plan: LaunchPlan) -> list[str]:
+    if "workdir" not in plan.config.recipe.by_key:
+        return []
+    name, variable = name_of("workdir"), plan.config.recipe.by_key["workdir"].override
+    told = t("the working directory cannot be entered: ")
+    return [
+        f"if [[ -n ${name} ]]; then",
+        f"  workdir={_home(name)}",
+        "  if [[ $workdir != /* ]]; then workdir=./$workdir; fi",
+        f'  cd "$workdir" 2>/dev/null || fail "{variable}: {told}$workdir"',
+        "fi",
+    ]
+
+
+def _activation(plan: LaunchPlan) -> list[str]:
+    activation = plan.activation
     if activation.kind == "venv":
         told = t("there is no virtual environment here: ")
-        script = literal(activation.name.rstrip("/") + "/bin/activate")
         return [
-            f"activate={script}",
+            f"activate={literal(activation.name.rstrip('/') + '/bin/activate')}",
+            f"activate={_home('activate')}",
             f'[[ -r $activate ]] || fail "{told}$activate"',
             "set +u",
             "# shellcheck disable=SC1090",
@@ -160,13 +213,9 @@ def _activation(activation: Activation) -> list[str]:
     told = t("conda's etc/profile.d/conda.sh is not here; set conda_hook: ")
     failed = t("this conda environment could not be activated: ")
     name = literal(activation.name)
-    find = (
-        f"hook={literal(activation.hook)}"
-        if activation.hook
-        else "hook=$(conda info --base 2>/dev/null || true)/etc/profile.d/conda.sh"
-    )
     return [
-        find,
+        f"hook={_home(name_of('conda_hook')) if 'conda_hook' in plan.config.recipe.by_key else ''}",
+        "if [[ -z $hook ]]; then hook=$(conda info --base 2>/dev/null || true)/etc/profile.d/conda.sh; fi",
         f'[[ -r $hook ]] || fail "{told}$hook"',
         "set +u",
         "# shellcheck disable=SC1090",
@@ -194,12 +243,13 @@ def _variable(variable: Variable) -> Iterator[str]:
 
 
 def _condition(when: When) -> str:
-    nodes, processes, port = name_of("nnodes"), name_of("nproc_per_node"), name_of("master_port")
+    nodes, processes = (f"${{{name_of(key)}:-1}}" for key in ("nnodes", "nproc_per_node"))
+    port = f"${{{name_of('master_port')}-}}"
     return {
         "": "",
         "several-nodes": f"(( {nodes} > 1 ))",
         "several-processes": f"(( {nodes} > 1 || {processes} > 1 ))",
-        "no-port": f"(( {nodes} < 2 )) && [[ -z ${port} ]]",
+        "no-port": f"(( {nodes} < 2 )) && [[ -z {port} ]]",
     }[when]
 
 
@@ -217,10 +267,13 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
         add = f"command+=({' '.join(literal(word) for word in words)})"
         yield f"if {test}; then {add}; fi" if test else add
         return
-    name = name_of(argument.key)
-    is_list = plan.config.recipe.by_key[argument.key].type == "list"
-    value = f'"${{{name}[@]}}"' if is_list else f'"${name}"'
-    add = f'command+=("{argument.flag}=${name}")' if argument.joined else f"command+=({argument.flag} {value})"
+    field = plan.config.recipe.by_key.get(argument.key)
+    if field is None:  # a recipe without this shared field
+        return
+    name, flag = name_of(argument.key), literal(argument.flag)
+    is_list = field.type == "list"
+    value = f'${{{name}[@]+"${{{name}[@]}}"}}' if is_list else f'"${name}"'
+    add = f'command+=({flag}="${name}")' if argument.joined else f"command+=({flag} {value})"
     if not argument.words:
         given = f"(( ${{#{name}[@]}} ))" if is_list else f"[[ -n ${name} ]]"
         test = f"{test} && {given}" if test else given

@@ -7,7 +7,6 @@ tests and a served app never read the developer's home by accident.
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,8 @@ def home(environment: Mapping[str, str] | None = None) -> Path:
 
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:
+        import tempfile
+
         return Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"
 
 

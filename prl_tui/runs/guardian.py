@@ -78,8 +78,6 @@ class Guardian:
 
     def loop(self) -> None:
         """Watch until nothing of the run is left."""
-        if records.read_record(self.folder / records.STOP):
-            self._heed_stop()  # asked before the signal could reach anybody
         while not self._is_over():
             numbers = self._wait()
             self._reap()
@@ -239,6 +237,8 @@ class Guardian:
         except OSError:
             return  # tried again with the next heartbeat: the run itself goes on
         self._state_written = True
+        if isinstance(records.read_record(self.folder / records.STOP), dict):
+            self._heed_stop()  # asked while nobody could know whom to signal
 
     def _drain(self) -> None:
         if self._pipe is not None:

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import signal
-import threading
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
 
 from prl_tui.i18n import t
 from prl_tui.runs import records, spawn, store
-from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
+from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
-from prl_tui.runs.state import is_supervised
-from prl_tui.runs.stop import Grace, stop
+from prl_tui.runs.stop import Grace
 
-if TYPE_CHECKING:
-    from types import FrameType
-
-Answer = Literal["stop", "detach", "go-on"]
-"""What a person wants after Ctrl-C in the foreground."""
-
-_TURN = 0.05
-"""Seconds between two looks at the output in the foreground."""
-
-_HURRY = Grace(interrupt=0.0, terminate=5.0)
-"""For the second Ctrl-C: TERM now, KILL five seconds later."""
-
-_CHUNK = 1 << 18
+__all__ = ["Answer", "Job", "LaunchError", "begin", "create", "run_foreground", "start"]
 
 
 class LaunchError(Exception):
@@ -78,6 +63,7 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
     """Start `job` in the folder made for it. LaunchError when it cannot start, or has been started before."""
     _check(job)
     try:
+        folder = RunFolder(folder.path.resolve())
         answer = spawn.supervisor(folder, job.argv, _environment(folder, job), job.cwd)
     except OSError as problem:
         raise LaunchError(_unwritable(folder.path, problem), folder) from problem
@@ -97,120 +83,21 @@ def run_foreground(
 ) -> tuple[RunFolder, int | None]:
     """Start `job` and stay until it ends; returns its exit code, 128 + n for signal n.
 
-    None instead of a code: the person detached, or the supervisor vanished. `on_output` gets what the launcher
-    writes. `on_interrupt` decides what Ctrl-C means, without it a stop; the second one hurries. TERM is passed on as
-    TERM at once, since a platform that sends it counts the seconds. LaunchError as in `start`.
+    None instead of a code: the person detached. A supervisor that vanished counts as killed, 137; the run may live
+    on then, and a stop ends it. `on_output` gets what the launcher writes. `on_interrupt` decides what Ctrl-C means,
+    without it a stop; the second one hurries. TERM is passed on as TERM at once, since a platform that sends it
+    counts the seconds. LaunchError as in `start`.
     """
-    caught = _Caught()
+    caught = Caught()
     with caught.instead_of_default():
         folder = start(root, job)
         if on_start:
             on_start(folder)
-        return folder, _Stay(folder, caught, grace or Grace(), on_output, on_interrupt).until_end()
-
-
-class _Caught:
-    """INT and TERM are only noted meanwhile, except that they break off a question that is being asked."""
-
-    def __init__(self) -> None:
-        self.noted: list[int] = []
-        self.asking = False
-
-    @contextmanager
-    def instead_of_default(self) -> Iterator[None]:
-        """Catch both signals; Python allows that in its main thread alone, elsewhere nothing is caught."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler if handler is not None else signal.SIG_DFL)
-
-    def ask(self, question: Callable[[], Answer]) -> Answer:
-        """The person's answer; a signal meanwhile is the answer `stop`."""
-        self.asking = True
-        try:
-            return question()
-        except KeyboardInterrupt:
-            return "stop"
-        finally:
-            self.asking = False
-
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        if self.asking:
-            raise KeyboardInterrupt
-        self.noted.append(number)
-
-
-class _Stay:
-    """The foreground's wait for one run."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        caught: _Caught,
-        grace: Grace,
-        on_output: Callable[[bytes], None] | None,
-        on_interrupt: Callable[[RunFolder], Answer] | None,
-    ) -> None:
-        self.folder, self.caught, self.grace = folder, caught, grace
-        self.on_output, self.on_interrupt = on_output, on_interrupt
-        self.stopping = False
-        self.shown = 0
-
-    def until_end(self) -> int | None:
-        while not (ended := self._look()):
-            if self.caught.noted and self._heed(self.caught.noted.pop(0)) == "detach":
-                return None
-            time.sleep(_TURN)
-        self._show()
-        return ended.exit_code if isinstance(ended, Ended) else None
-
-    def _look(self) -> Ended | Literal["lost"] | None:
-        self._show()
-        ended = read_ended(self.folder)
-        if isinstance(ended, Ended):
-            return ended
-        started = read_started(self.folder)
-        if isinstance(started, Started) and not is_supervised(self.folder, started):
-            ended = read_ended(self.folder)
-            return ended if isinstance(ended, Ended) else "lost"
-        return None
-
-    def _heed(self, number: int) -> Answer:
-        if number == signal.SIGTERM:
-            self._stop(Grace(interrupt=0.0, terminate=self.grace.total))
-            return "stop"
-        if self.stopping:
-            self._stop(_HURRY)
-            return "stop"
-        ask = self.on_interrupt
-        answer: Answer = self.caught.ask(lambda: ask(self.folder)) if ask else "stop"
-        if answer == "stop":
-            self._stop(self.grace)
-        return answer
-
-    def _stop(self, grace: Grace) -> None:
-        self.stopping = True
-        stop(self.folder, grace=grace, by="foreground")
-
-    def _show(self) -> None:
-        if self.on_output is None:
-            return
-        try:
-            with self.folder.output.open("rb") as file:
-                file.seek(self.shown)
-                while part := file.read(_CHUNK):
-                    self.shown += len(part)
-                    self.on_output(part)
-        except OSError:
-            return
+        return folder, Stay(folder, caught, grace or Grace(), on_output, on_interrupt).until_end()
 
 
 def _check(job: Job) -> None:
+    json.dumps(dict(job.info))  # TypeError for what is no plain data, before anything is made
     if not job.argv:
         raise LaunchError(t("There is nothing to run: the command is empty"))
     if not job.cwd.is_dir():

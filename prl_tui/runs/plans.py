@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,40 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
     prefix, added = _activated(plan.activation, inherited)
     env = (*added, *plan.env)
     return Job(
-        argv=(*prefix, *plan.argv),
+        argv=(*prefix, *_argv(plan, cwd)),
         env=env,
         cwd=cwd,
         per_rank_logs=plan.launcher in RANKED,
         info=_info(plan),
     )
+
+
+def _argv(plan: LaunchPlan, cwd: Path) -> tuple[str, ...]:
+    """The command with the patterns of glob fields resolved in its working directory."""
+    fields = plan.config.recipe.by_key
+    words: list[str] = []
+    for argument in plan.arguments:
+        if argument.words and argument.key and fields[argument.key].glob:
+            words += [argument.words[0], _one_file(argument.key, argument.words[1], cwd)]
+        else:
+            words += argument.words
+    return tuple(words)
+
+
+def _one_file(key: str, pattern: str, cwd: Path) -> str:
+    import glob
+
+    found = glob.glob(pattern, root_dir=cwd)
+    if len(found) != 1:
+        told = t(
+            "{key}: {pattern} matches {n} files in {path}, and one is needed",
+            key=key,
+            pattern=pattern,
+            n=len(found),
+            path=cwd,
+        )
+        raise LaunchError(told)
+    return found[0]
 
 
 def _activated(
@@ -84,7 +111,7 @@ def _info(plan: LaunchPlan) -> dict[str, Any]:
         "launcher": plan.launcher,
         "nproc": config.number("nproc_per_node"),
         "outputs": msgspec.to_builtins(config.recipe.data.outputs),
-        "activation": asdict(plan.activation),
+        "activation": msgspec.to_builtins(plan.activation),
     }
 
 

@@ -102,7 +102,7 @@ def leftovers(folder: RunFolder) -> list[proctree.Seen]:
     spare = {os.getpid()}
     if started.supervisor and started.supervisor[0] in roots:
         spare.add(started.supervisor[0])
-    return proctree.tree(roots, folder.path, spare)
+    return proctree.tree(roots, folder.path.resolve(), spare)
 
 
 def wait(folder: RunFolder, timeout: float) -> bool:
@@ -193,7 +193,7 @@ def _climb(folder: RunFolder, started: Started, grace: Grace) -> tuple[int, int,
     """INT to the leader's group, TERM and KILL to all; the last stage, how many it took KILL for, whether denied."""
     steps = ladder.Ladder()
     killed: set[proctree.Birth] = set()
-    watch = proctree.Watch(folder.path, {os.getpid()})
+    watch = proctree.Watch(folder.path.resolve(), {os.getpid()})
     while left := watch.look(_roots(started)):
         shortest = _shortest(folder, grace)  # read again: somebody may want it quicker by now
         steps.ask(time.monotonic(), shortest["interrupt"], shortest["terminate"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prl_tui.i18n import t
-from prl_tui.runs import records
+from prl_tui.runs import lock, records
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.runs.stop import leftovers
@@ -103,7 +103,7 @@ def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
 def remove(folder: RunFolder) -> Kept | None:
     """Delete the run's folder, logs and all; a run that lives, or may live elsewhere, is kept."""
     seen = status(folder)
-    if seen.state in ALIVE:
+    if seen.state in ALIVE or lock.held(folder.path / records.LOCK):
         return Kept(t("Run {id} is alive; stop it first", id=folder.id))
     if seen.state == "lost" and leftovers(folder):
         return Kept(t("Processes of run {id} are still alive; stop it first", id=folder.id))

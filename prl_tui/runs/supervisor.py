@@ -1,10 +1,10 @@
 """The guardian of one run: a small process of its own that starts the launcher, keeps its log and ends its tree.
 
 It is a fresh interpreter, started as a file (`python -I -S …/supervisor.py RUN_DIR`) or as a module. What to run
-comes as one JSON object on stdin: `{"argv": […], "env": {…}, "cwd": "…", "lock": descriptor | null}`; one JSON
-object on stdout answers: `{"pid": …, "ticks": …}` or `{"error": {"code": …, "file": …, "text": …}}`. After that it
-lives without a terminal, in its own session, and only the run folder and signals reach it: TERM or INT ask for a
-stop. Only the standard library and modules that need nothing else are imported here.
+comes as one JSON object on stdin: `{"argv": […], "env": {…}, "cwd": "…", "lock": descriptor | null}`. One JSON object
+on stdout answers: `{"pid": …, "ticks": …}` or `{"error": {"code": …, "file": …, "text": …}}`. After that it lives
+without a terminal, in its own session, and only the run folder and signals reach it: TERM or INT ask for a stop.
+Only the standard library, and modules that need nothing else, are imported here.
 """
 
 from __future__ import annotations

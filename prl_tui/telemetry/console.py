@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-_METRIC_KEY = rb"['\"](?:loss|reward|train_loss|train_runtime|eval[\w/]*)['\"]\s*:"
+_KEY = rb"(?:loss|reward|train_loss|train_runtime|eval[\w/]*)"
+_METRIC_KEY = rb"'" + _KEY + rb"'\s*:|\"" + _KEY + rb"\"\s*:"
 _TEE = re.compile(rb"\[default(\d+)\]:")
 _BAR_END = re.compile(rb"(?:it/s|s/it)[^\]\r\n]*\]")
 _UP = b"\x1b[A"  # tqdm draws a lower bar and moves back up

@@ -49,7 +49,7 @@ _ESCAPE = re.compile(
     r"|\x1b[ -/]*(?:[0-~]|$)"  # two-byte and character-set sequences
     r"|\x1b"
 )
-_BYTE_ESCAPE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
+_BYTE_ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ODD = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
@@ -79,10 +79,14 @@ def last_frame(raw: bytes) -> bytes:
     if b"\r" not in raw:
         return raw
     for part in reversed(raw.split(b"\r")):
-        shown = _BYTE_ESCAPE.sub(b"", part) if b"\x1b" in part else part
-        if shown.strip():
+        if without_escapes(part).strip():
             return part
     return b""
+
+
+def without_escapes(raw: bytes) -> bytes:
+    """Raw text less its escape sequences; quick and rough, for telling what may be in it."""
+    return _BYTE_ESCAPE.sub(b"", raw) if b"\x1b" in raw else raw
 
 
 def decode(raw: bytes) -> str:

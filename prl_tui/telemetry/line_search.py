@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from prl_tui.telemetry.error_lines import ERROR_TRIGGER, is_error
-from prl_tui.telemetry.escapes import plain
+from prl_tui.telemetry.escapes import plain, without_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ class LineTest(Protocol):
     """What is looked for."""
 
     def may_hit(self, lines: bytes) -> bool:
-        """Whether a line of these raw ones may hit; False only if surely none does."""
+        """Whether a line of these raw ones may hit; False only if none does."""
 
     def hits(self, text: str) -> bool:
         """Whether a plain line does."""
@@ -43,8 +43,9 @@ class TextTest:
 
     def may_hit(self, lines: bytes) -> bool:
         """Whether a line of these raw ones may hit."""
-        if not self._raw_decides or b"\x1b" in lines:  # an escape may stand in the middle of the text
+        if not self._raw_decides:
             return True
+        lines = without_escapes(lines)
         return self._raw in (lines.lower() if self._folds else lines)
 
     def hits(self, text: str) -> bool:
@@ -61,7 +62,7 @@ class ErrorTest:
 
     def may_hit(self, lines: bytes) -> bool:
         """Whether a line of these raw ones may hit."""
-        return b"\x1b" in lines or _ERRORS.search(lines) is not None
+        return _ERRORS.search(without_escapes(lines)) is not None
 
     def hits(self, text: str) -> bool:
         """Whether a plain line looks like an error."""

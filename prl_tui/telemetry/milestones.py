@@ -26,7 +26,8 @@ class Anchor:
     key: str
     """One of PHASES, or `checkpoint` (which may come any number of times)."""
     pattern: str
-    """Searched in one line, no look-behind; named groups become facts: metrics_path, checkpoint, world_size …"""
+    """Searched in one line, no look-behind; best begun with a plain character, which keeps reading fast.
+    Named groups become facts: metrics_path, checkpoint, world_size …"""
 
 
 SWIFT_ANCHORS = (
@@ -100,7 +101,10 @@ def _last_number(path: str) -> int | None:
 
 
 def trigger_of(patterns: Iterable[str]) -> bytes:
-    """One pattern over bytes that is found wherever one of these could match: no groups, no line ends."""
+    """One pattern over bytes that is found wherever one of these could match: no named groups, no line ends.
+
+    Patterns that begin with a plain character keep the search fast.
+    """
     plain = (re.sub(r"\(\?P<\w+>", "(?:", pattern).removeprefix("^").removesuffix("$") for pattern in patterns)
     return "|".join(f"(?:{pattern})" for pattern in plain).encode()
 

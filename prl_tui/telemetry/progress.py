@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TRAINING_BARS = ("Train", "", r"Epoch:?\s*(?P<epoch>\d+)(?:/(?P<epochs>\d+))?")
 """Descriptions of the training's bar, as patterns; the empty one is a bar without description."""
 
-BAR_TRIGGER = rb"\d%\|"
+BAR_TRIGGER = rb"%\|"
 """What every bar has."""
 
 _BAR = re.compile(

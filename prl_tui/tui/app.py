@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from prl_tui.core.catalog import Catalog
 from prl_tui.i18n import t
+from prl_tui.tui.cells import safe_lines
 from prl_tui.tui.session import Session
 from prl_tui.tui.theme import DARK
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from prl_tui.tui.feeds import RunFeed
 
 Severity = Literal["information", "warning", "error"]
+NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
+"""Beginnings of actions that are no commands of a place: the framework's own, and the places, which come first."""
 
 
 class PrlApp(App[int]):
@@ -220,7 +223,7 @@ class PrlApp(App[int]):
 
     def tell(self, sentence: str, severity: Severity = "information") -> None:
         """Say something that needs no answer. Literal text."""
-        self.notify(sentence, severity=severity, markup=False, timeout=8 if severity == "error" else 5)
+        self.notify(safe_lines(sentence), severity=severity, markup=False, timeout=8 if severity == "error" else 5)
 
     def reload_presets(self, recipe: str, preset: str) -> None:
         """Read the recipes again and go on from a preset."""
@@ -250,7 +253,7 @@ class PrlApp(App[int]):
                 continue
             for binding in node._bindings.key_to_bindings.values():
                 for one in binding:
-                    if one.description and one.description not in seen and not one.action.startswith("app."):
+                    if one.description and one.description not in seen and not one.action.startswith(NO_COMMANDS):
                         seen.add(one.description)
                         action = one.action
                         yield SystemCommand(one.description, one.tooltip or "", lambda a=action, n=node: self._do(a, n))

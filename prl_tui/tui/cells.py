@@ -14,6 +14,11 @@ def safe(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c in "\n\t\r" else "�" for c in text)
 
 
+def safe_lines(text: str) -> str:
+    """Text of several lines that no terminal obeys."""
+    return "\n".join(map(safe, text.split("\n")))
+
+
 def fit(text: str, width: int, right: bool = False) -> str:
     """Text in exactly `width` cells, cut with an ellipsis."""
     text = safe(text)

@@ -10,6 +10,7 @@ from prl_tui import atomic
 from prl_tui.core import words
 from prl_tui.export.formats import FORMATS, SUFFIX
 from prl_tui.i18n import t
+from prl_tui.tui.cells import safe
 from prl_tui.tui.screens.dialogs import AskText, Question
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def ask(app: PrlApp, session: Session) -> None:
         )
         return
     config = session.config
-    name = f"{config.recipe.name}-{config.preset or 'own'}.sh"
+    name = safe(f"{config.recipe.name}-{config.preset or 'own'}.sh").replace("/", "-")
     hint = t(
         "The ending says the format: {endings}", endings=", ".join(f"{end} {name}" for name, end in SUFFIX.items())
     )

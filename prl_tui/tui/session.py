@@ -103,6 +103,11 @@ class Session:
         """Another config altogether."""
         self._put(config, "")
 
+    def cancel_typing(self, key: str) -> None:
+        """What was there before the typing in a field began, as if nobody had typed."""
+        if self._back and self._back[-1][1] == key:
+            self.config, _ = self._back.pop()
+
     def undo(self) -> bool:
         """One change back; False when there is none."""
         if not self._back:

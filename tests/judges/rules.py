@@ -6,6 +6,7 @@ which the program's own errors fire.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 Case = dict[str, Any]
@@ -63,6 +64,8 @@ def _swift46_trainer(c: Case, gbs: int, nge: int) -> str:
 def swift33(c: Case) -> str:
     """ms-swift 3.2 to 3.3, PRL and TRL 0.15 to 0.16: accumulation never helps, and 0 and 1 divide nothing."""
     train, held_out = c["bs"] * c["world"], c["ebs"] * c["world"]
+    if c["ga"] is not None and train * c["ga"] < 0:
+        return "negative"
     if c["ng"] < 2 or train < 2 or train % c["ng"]:
         return "train"
     if _evaluates33(c) and (held_out < 2 or held_out % c["ng"]):
@@ -125,3 +128,31 @@ def deepspeed(c: Case) -> tuple[str, tuple[int, int, int] | None]:
         if number <= 0:
             return name, None
     return ("", (batch, micro, steps)) if batch == micro * steps * world else ("product", None)
+
+
+def steps46(c: Case) -> tuple[int, int, int] | None:
+    """(dataloader batches, optimizer steps an epoch, in all) of ms-swift 3.3.1 and later; None: no step can be made."""
+    unit = c["bs"] * c["world"]
+    spg = c["spg"] or (c["gbs"] // unit if c["gbs"] else c["ga"])
+    prompts = unit * spg // c["ng"]
+    batches = c["rows"] // prompts * spg * c["ni"] * c["sp"]
+    if batches == 0:
+        return None
+    per_epoch = math.ceil(batches / (c["ga"] * c["sp"]))
+    return batches, per_epoch, math.ceil(c["epochs"] * per_epoch)
+
+
+def steps33(c: Case) -> tuple[int, int, int] | None:
+    """The same for ms-swift 3.2 and 3.3, PRL and TRL 0.16: the last, smaller batch is kept."""
+    batches = math.ceil(c["rows"] * c["ng"] * c["ni"] / (c["bs"] * c["world"]))
+    per_epoch = max(batches // c["ga"], 1)
+    return batches, per_epoch, math.ceil(c["epochs"] * per_epoch)
+
+
+def trainer(c: Case) -> tuple[int | None, int | None]:
+    """(steps an epoch, steps in all) of transformers' Trainer under MiniOneRec's accumulation; None where that is 0."""
+    steps = c["batch"] // c["micro"] // c["world"]
+    if steps == 0:
+        return None, None
+    per_epoch = max(math.ceil(math.ceil(c["rows"] / (c["micro"] * c["world"])) / steps), 1)
+    return per_epoch, math.ceil(c["epochs"] * per_epoch)

@@ -10,6 +10,7 @@ PRL is a fork of 3.3, so 3.3 is PRL's judge.
 from __future__ import annotations
 
 import argparse
+import shlex
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -30,11 +31,11 @@ FLAGS = {
     "epochs": "--num_train_epochs",
     "ni": "--num_iterations",
 }
-FIXED = (
+FIXED = shlex.split(
     "--rlhf_type grpo --model_type qwen2 --template qwen2_5 --use_hf true --check_model false --torch_dtype float32 "
     "--train_type full --reward_funcs tiny_length --use_vllm false --use_cpu true --max_length 256 "
     "--max_completion_length 16 --learning_rate 1e-4 --dataloader_num_workers 0 --report_to none --add_version false"
-).split()
+)
 COLUMNS = ["world", "bs", "ga", "ng", "eval", "val", "ebs", "spg", "gbs", "build"]
 COLUMNS_33 = COLUMNS[:-3]
 TOLD = ["accepted", "stage", "exception", "text"]
@@ -129,14 +130,13 @@ def cases(release: str) -> list[Case]:
         )
         # Its trainer checks nothing of this again: one case in 25 goes that far, to show it.
         return [{**one, "build": number % 25 == 0} for number, one in enumerate(wanted)]
-    wanted = grid.distinct(
+    return grid.distinct(
         (one for one in grid.division_edges() if one["world"] in (1, 2, 4, 7)),
         (one for one in grid.evaluation_edges() if one["eval"] != "epoch"),
         (one for one in grid.nonsense_edges() if one["spg"] is None and one["gbs"] is None),
         iter(default_split()),
         ({**one, "spg": None, "gbs": None} for one in grid.sample(400, seed=330)),
     )
-    return wanted
 
 
 def main() -> None:
@@ -164,8 +164,9 @@ def main() -> None:
 HOW = """swift.utils.parse_args(RLHFArguments, argv), as `swift rlhf --rlhf_type grpo` does (stage 'arguments': it builds
 swift.trainers.rlhf_arguments.GRPOConfig); then SwiftRLHF(args), its dataset and model, and the constructor of
 swift.trainers.rlhf_trainer.GRPOTrainer (stage 'trainer'); then get_train_dataloader() (stage 'dataloader'). World sizes
-above 1: rank 0 with torchrun's environment and torch's fake process group. 64 training rows; val rows of validation data,
-0 with split_dataset_ratio 0, null with that ratio not given. Where build is false only stage 'arguments' was asked. All of ms-swift's and TRL's code is unmodified."""
+above 1: rank 0 with torchrun's environment and torch's fake process group. 64 training rows; val rows of validation data, 0 with
+split_dataset_ratio 0, null with that ratio not given. Where build is false only stage 'arguments' was asked. All of
+ms-swift's and TRL's code is unmodified."""
 
 if __name__ == "__main__":
     main()

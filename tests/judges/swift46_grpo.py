@@ -10,6 +10,7 @@ where training would begin.
 from __future__ import annotations
 
 import argparse
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -43,12 +44,12 @@ FLAGS = {
     "ni": "--num_iterations",
     "max_steps": "--max_steps",
 }
-FIXED = (
+FIXED = shlex.split(
     "--rlhf_type grpo --model_type qwen2 --template qwen2_5 --use_hf true --check_model false --torch_dtype float32 "
     "--tuner_type full --reward_funcs tiny_length --use_vllm false --use_cpu true --max_length 256 "
     "--max_completion_length 16 --learning_rate 1e-4 --dataloader_num_workers 0 --report_to none --add_version false "
     "--load_from_cache_file true"
-).split()
+)
 TRAIN_ROWS = 64
 
 

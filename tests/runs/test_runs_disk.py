@@ -12,12 +12,12 @@ import termios
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAMS, ended, exit_record, is_living, supervisor_of, until
 
 from prl_tui.runs import launcher
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.logpump import LogPump
 from prl_tui.runs.state import status
+from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, nothing_left, supervisor_of, until
 
 SIZE = 512 * 1024
 
@@ -32,8 +32,11 @@ def small(tmp_path):
     )
     if mounted.returncode != 0:
         pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
-    yield path
-    subprocess.run(["umount", "-l", path], check=True)
+    try:
+        yield path
+        nothing_left(path)
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
 
 
 def fill(path):

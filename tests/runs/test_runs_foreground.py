@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAMS, ended, is_living, members, supervisor_of, until
 
 from prl_tui.runs import launcher, stop
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.state import status
+from tests.runs.helpers import PROGRAMS, ended, is_living, members, supervisor_of, until
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_second_int_breaks_off_the_question_and_stops(root):
         "def ask(folder):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    time.sleep(600)\n"
-        "job = launcher.Job((sys.executable, '-c', 'import time; time.sleep(600)'))\n"
+        "job = launcher.Job(('sleep', '600'))\n"
         f"print(launcher.run_foreground(Path({str(root)!r}), job, on_interrupt=ask,\n"
         "      on_start=lambda folder: os.kill(os.getpid(), signal.SIGINT))[1])\n"
     )
@@ -115,12 +115,12 @@ def test_a_second_int_breaks_off_the_question_and_stops(root):
     assert shown.stdout == "130\n"
 
 
-def test_a_supervisor_that_vanishes_gives_no_code(root):
+def test_a_supervisor_that_vanishes_counts_as_killed(root):
     def shoot(folder):
         os.kill(supervisor_of(folder), signal.SIGKILL)
 
     job = Job((sys.executable, "-c", "import time; time.sleep(600)"))
     folder, code = launcher.run_foreground(root, job, on_start=shoot)
-    assert code is None
+    assert code == 137
     assert status(folder).state == "lost"
     assert stop.stop(folder, stop.Grace(0, 5)).code == "swept"

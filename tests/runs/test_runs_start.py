@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from conftest import PROGRAMS, ended, exit_record, is_living, marked, supervisor_of, until
 
 from prl_tui.runs import launcher, spawn, store
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.records import MARKER
 from prl_tui.runs.state import status
+from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, marked, supervisor_of, until
 
 
 def test_a_program_that_ends_with_0_is_finished(python):

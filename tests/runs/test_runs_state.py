@@ -8,13 +8,13 @@ import shutil
 import time
 
 import pytest
-from conftest import ended
 
 from prl_tui.runs import launcher, lock, records, stop, store
 from prl_tui.runs.folder import RunFolder, explain, read_ended
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.records import Broken
 from prl_tui.runs.state import ALIVE, heartbeat_age, status
+from tests.runs.helpers import ended
 
 GOOD_EXIT = {"exit_code": 0, "signal": None, "error": None, "stop": None}
 

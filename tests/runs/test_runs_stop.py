@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,13 +12,13 @@ import threading
 import time
 
 import pytest
-from conftest import PROGRAMS, ended, exit_record, is_living, marked, members, supervisor_of, until
 
 from prl_tui.runs import launcher, proctree, records, stop
 from prl_tui.runs.folder import read_started
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.state import status
 from prl_tui.runs.stop import Grace
+from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, marked, members, supervisor_of, until
 
 
 def gone(members):
@@ -70,6 +71,16 @@ def test_a_wrapper_that_kills_its_child_on_int_loses_nobody(python, pids):
     assert stop.wait(folder, 15)
     assert gone(family_pids)
     assert status(folder).state == "stopped"
+
+
+def test_a_run_whose_folder_was_removed_still_ends_on_term(python):
+    folder = python("-c", "import time; time.sleep(600)")
+    supervisor, leader = supervisor_of(folder), status(folder).pid
+    shutil.rmtree(folder.path)
+    os.kill(supervisor, signal.SIGTERM)
+    until(lambda: not is_living(supervisor), "the supervisor's end")
+    assert not is_living(leader)
+    assert not folder.path.exists()
 
 
 def test_progress_names_what_is_left(family):

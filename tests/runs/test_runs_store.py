@@ -8,11 +8,11 @@ import signal
 import time
 
 import pytest
-from conftest import ended, supervisor_of, write
 
-from prl_tui.runs import stop, store
+from prl_tui.runs import lock, stop, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.state import status
+from tests.runs.helpers import ended, supervisor_of, write
 
 
 @pytest.fixture
@@ -105,6 +105,15 @@ def test_a_lost_run_whose_processes_live_is_not_removed(family):
         time.sleep(0.01)
     assert isinstance(store.remove(folder), store.Kept)
     stop.stop(folder, stop.Grace(0.2, 5))
+    assert store.remove(folder) is None
+
+
+def test_a_live_run_whose_record_is_damaged_is_not_removed(forged):
+    folder = forged()
+    (folder.path / "state.json").write_text("{")
+    descriptor = lock.take(folder.path / "lock")
+    assert isinstance(store.remove(folder), store.Kept)
+    os.close(descriptor)
     assert store.remove(folder) is None
 
 

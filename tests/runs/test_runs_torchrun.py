@@ -7,11 +7,11 @@ import signal
 import sys
 
 import pytest
-from conftest import PROGRAMS, ended, exit_record, is_living, supervisor_of, until
 
 from prl_tui.runs import launcher, stop
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.state import status
+from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, supervisor_of, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 pytest.importorskip("torch")

@@ -54,7 +54,8 @@ def test_training_that_ends_in_nan_shows_where():
 def test_few_points_are_joined_by_lines():
     rows = plot([0.0, 1.0], width=20, height=5).rows
     assert all(column_heights(rows, column) for column in range(20))
-    assert rows[0].strip() and rows[-1].strip()
+    assert rows[0].strip()
+    assert rows[-1].strip()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,9 @@ def test_labels_have_a_fixed_width_and_say_range_and_steps():
     assert len(lines) == 8
 
 
-@pytest.mark.parametrize("value", [0.0331, -1.234567e-05, 1.5e300, -1.5e300, 123456789.0, -0.00004, math.nan, -math.inf])
+@pytest.mark.parametrize(
+    "value", [0.0331, -1.234567e-05, 1.5e300, -1.5e300, 123456789.0, -0.00004, math.nan, -math.inf]
+)
 def test_no_value_label_is_wider_than_its_place(value):
     assert len(format_value(value)) <= LABEL
 

@@ -164,7 +164,7 @@ def test_any_window_equals_str_split_however_the_file_grew(tmp_path_factory, lin
 def test_after_any_replacement_the_index_is_that_of_the_file_as_it_is(tmp_path_factory, contents, replaces):
     path = Path(tmp_path_factory.mktemp("index")) / "log"
     index = LineIndex(path)
-    for text, replace in zip(contents, replaces):
+    for text, replace in zip(contents, replaces, strict=False):
         if replace:
             path.unlink(missing_ok=True)
         path.write_bytes(text)

@@ -45,6 +45,7 @@ def test_forwards_backwards_and_around_the_end(tmp_path):
         ("[/INST]", "x [/INST] y", True),
         ("100%", "\x1b[1m10\x1b[0m0% done", True),
         ("31m", "\x1b[31mred", False),
+        ("see link", "see \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", True),
     ],
 )
 def test_case_counts_only_with_capitals_and_escapes_are_not_seen(tmp_path, needle, line, hit):

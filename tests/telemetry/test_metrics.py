@@ -101,7 +101,9 @@ def test_a_line_cut_by_a_crash_and_written_on_yields_the_later_row(tmp_path):
 def test_the_history_in_a_summary_costs_nothing(tmp_path):
     path = tmp_path / "logging.jsonl"
     history = [{"loss": 1.5, "step": step} for step in range(100_000)]
-    path.write_text(json.dumps({"last_model_checkpoint": "/x/checkpoint-9", "log_history": history, "memory": 3}) + "\n")
+    path.write_text(
+        json.dumps({"last_model_checkpoint": "/x/checkpoint-9", "log_history": history, "memory": 3}) + "\n"
+    )
     file = MetricsFile(path)
     while file.poll(1 << 20) or file.behind:
         pass
@@ -184,7 +186,14 @@ def test_nothing_in_a_dict_is_ever_run(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["{'" * 5000, "{'a': " + "(" * 5000, "{'a': '\\" + "'" * 999, "{'a': " + "-" * 50_000 + "1}", "{'a': \"\\d\"}", "{'\x00'}"],
+    [
+        "{'" * 5000,
+        "{'a': " + "(" * 5000,
+        "{'a': '\\" + "'" * 999,
+        "{'a': " + "-" * 50_000 + "1}",
+        "{'a': \"\\d\"}",
+        "{'\x00'}",
+    ],
 )
 def test_braces_that_mean_nothing_are_no_crash(line):
     find_dicts(line)

@@ -22,6 +22,7 @@ from prl_tui.tui.widgets.top_bar import TopBar
 if TYPE_CHECKING:
     from textual.widgets import Input
 
+    from prl_tui.core.findings import Fix
     from prl_tui.tui.app import PrlApp
     from prl_tui.tui.widgets.gpu_table import GpuTable
     from prl_tui.tui.widgets.preview import Preview
@@ -46,6 +47,7 @@ class ConfigureScreen(Screen[None]):
         Binding("p", "presets", t("presets")),
         Binding("v", "preview", t("preview"), tooltip=t("The exact command, bash and TOML")),
         Binding("slash", "find", t("find"), tooltip=t("Find a setting")),
+        Binding("d", "full_verdict", t("whole verdict"), show=False),
         Binding("r", "next_recipe", t("recipe"), show=False),
         Binding("u,ctrl+z", "undo", t("undo"), show=False),
         Binding("R", "app.go('runs')", t("runs"), show=False),
@@ -154,11 +156,14 @@ class ConfigureScreen(Screen[None]):
     def _look_at_gpus(self) -> None:
         """Draw what the box's GPUs are doing; the verdict on this box follows."""
         from prl_tui.machine import facts as machine_facts
+        from prl_tui.machine.gpus import GpuSnapshot
         from prl_tui.tui.widgets.gpu_table import summary
 
         reading = self.prl.gpu_reading()
-        facts = machine_facts.here(self.session.config, reading.snapshot) if reading.snapshot is not None else None
-
+        snapshot = reading.snapshot
+        if snapshot is None and reading.fault is not None:
+            snapshot = GpuSnapshot(0.0, fault=reading.fault)  # the driver gives no answer: it counts as no GPU
+        facts = machine_facts.here(self.session.config, snapshot) if snapshot is not None else None
         table = cast("GpuTable", self.query_one("#gpus"))
         table.show(reading)
         words = reading.problem or (summary(reading.snapshot) if reading.snapshot else t("looking at the GPUs …"))
@@ -184,14 +189,23 @@ class ConfigureScreen(Screen[None]):
 
     def on_preset_table_chosen(self, event: PresetTable.Chosen) -> None:
         """Start from another preset."""
+        if not self._ready:
+            return
+        self.form.stop_typing()
         self.session.choose(event.recipe, event.preset)
         self.presets.mark(event.recipe, event.preset)
         self._show_only("")
+        self._look_at_gpus()
         self.update()
 
     def on_settings_form_changed(self, event: SettingsForm.Changed) -> None:
         """A keystroke."""
         self.session.set_text(event.key, event.text)
+        self.update()
+
+    def on_settings_form_reverted(self, event: SettingsForm.Reverted) -> None:
+        """What was typed is not wanted."""
+        self.session.cancel_typing(event.key)
         self.update()
 
     def on_settings_form_typing_ended(self, event: SettingsForm.TypingEnded) -> None:  # noqa: ARG002
@@ -215,7 +229,12 @@ class ConfigureScreen(Screen[None]):
 
     def on_verdict_view_applied(self, event: VerdictView.Applied) -> None:
         """A way out."""
-        self.session.apply(event.fix.changes)
+        self._apply(event.fix)
+
+    def _apply(self, fix: Fix) -> None:
+        self.form.stop_typing()
+        self.session.finish_typing()
+        self.session.apply(fix.changes)
         self.update()
 
     @on(events.DescendantFocus)
@@ -223,7 +242,11 @@ class ConfigureScreen(Screen[None]):
         self.refresh_bindings()
 
     def on_gpu_table_selection_changed(self, event: GpuTable.SelectionChanged) -> None:
-        """GPUs ticked: the list and, where it follows, the number of processes."""
+        """GPUs ticked: the list of them. None at all is no choice: an unset list means every GPU."""
+        if not event.indices:
+            self.prl.tell(t("At least one GPU stays chosen; without a list the run would take all of them."))
+            self._mark_gpus()
+            return
         self.session.set_text("cuda_visible_devices", ",".join(map(str, event.indices)))
         self.session.finish_typing()
         self.update()
@@ -235,8 +258,10 @@ class ConfigureScreen(Screen[None]):
     # --- actions --------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """`fix` is there only when there is one."""
-        if action == "fix" and self._ready:
+        """Nothing works before the first paint is complete; `fix` is there only when there is one."""
+        if not self._ready:
+            return None
+        if action == "fix":
             return True if self.session.verdict.first_fix is not None else None
         return True
 
@@ -244,13 +269,13 @@ class ConfigureScreen(Screen[None]):
         """Apply the first way out."""
         fix = self.session.verdict.first_fix
         if fix is None:
-            self.notify(t("There is nothing to fix."), markup=False)
+            self.prl.tell(t("There is nothing to fix."))
             return
-        self.session.apply(fix.changes)
-        self.update()
+        self._apply(fix)
 
     def action_undo(self) -> None:
         """One change back."""
+        self.form.stop_typing()
         if self.session.undo():
             config = self.session.config
             self.presets.mark(config.recipe.name, config.preset)
@@ -281,6 +306,18 @@ class ConfigureScreen(Screen[None]):
             self.form.find("")
         self._show_only("")
         self.form.focus()
+
+    def action_full_verdict(self) -> None:
+        """The whole verdict where only its first lines are in sight, and back."""
+        if self.has_class("-full-verdict"):
+            self.action_back()
+            return
+        self._show_only("-full-verdict")
+        self.verdict.focus()
+
+    def on_resize(self) -> None:
+        """A preview that comes into sight shows what is now."""
+        self.call_after_refresh(self.update)
 
     def _show_only(self, view: str) -> None:
         for name in VIEWS:
@@ -319,7 +356,8 @@ class ConfigureScreen(Screen[None]):
         self.app.push_screen(Help(configure_help()))
 
     def action_launch(self) -> None:
-        """Start the run on this box."""
+        """Start the run on this box, as it is now."""
+        self._look_at_gpus()
         self.prl.launch(self.session)
 
     def action_export(self) -> None:

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from prl_tui.i18n import t
-from prl_tui.tui.cells import safe
+from prl_tui.tui.cells import safe, safe_lines
 
 
 class Question(ModalScreen[bool]):
@@ -35,7 +35,7 @@ class Question(ModalScreen[bool]):
             yield Static(Content(safe(self._question)), classes="dialog-question")
             if self._details:
                 with VerticalScroll(classes="dialog-details"):
-                    yield Static(Content(self._details))
+                    yield Static(Content(safe_lines(self._details)))
             with Horizontal(classes="dialog-buttons"):
                 yield Button(Content(self._no), id="no", variant="primary")
                 yield Button(Content(self._yes), id="yes")
@@ -85,6 +85,7 @@ class AskText(ModalScreen[str]):
 class Help(ModalScreen[None]):
     """What this screen shows and which keys it has."""
 
+    CSS = "Help .help { width: 80; max-width: 100%; padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "close", t("back"))]
 
     def __init__(self, text: str) -> None:

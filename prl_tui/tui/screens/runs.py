@@ -39,6 +39,8 @@ ROLE: dict[State, str] = {
 class RunList(Rows):
     """One row a run."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", t("watch"))]
+
     def __init__(self) -> None:
         super().__init__(id="runs")
         self.runs: list[Overview] = []
@@ -71,15 +73,15 @@ class RunList(Rows):
         one = self.runs[y]
         state = one.status.state
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
+        wide = width > 120
         pieces: list[Piece] = [
-            (fit(one.id, 8), "strong"),
-            (fit(overview.state_word(state), 26 if width > 100 else 18), ROLE.get(state, "muted")),
-            (fit(began, 13), "muted"),
-            (fit(one.source, 34 if width > 100 else 24), ""),
+            (fit(one.id, 7) + " ", "strong"),
+            (fit(overview.state_word(state), 25 if wide else 16) + " ", ROLE.get(state, "muted")),
+            (fit(began, 12) + " " if width > 90 else "", "muted"),
+            (fit(one.source, 33 if wide else 20) + " ", ""),
+            (fit(overview.progress_words(one), 21), ""),
+            (fit(_took(one), 12 if wide else 9, right=True), "muted"),
         ]
-        if width > 76:
-            pieces.append((fit(overview.progress_words(one), 22), ""))
-            pieces.append((fit(_took(one), 12, right=True), "muted"))
         if width > 130:
             pieces.append(("   " + fit(one.status.detail, max(4, width - 124)), "muted"))
         return pieces
@@ -104,7 +106,6 @@ class RunsScreen(Screen[None]):
     RunsScreen RunList:focus { border: round $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "watch", t("watch"), priority=False),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         Binding("d", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
@@ -156,12 +157,6 @@ class RunsScreen(Screen[None]):
     def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
         """Another place."""
         self.prl.action_go(event.place)
-
-    def action_watch(self) -> None:
-        """Watch the run under the cursor."""
-        one = self._here()
-        if one is not None:
-            self.prl.open_run(one.folder)
 
     def action_stop(self) -> None:
         """Ask, then stop it."""

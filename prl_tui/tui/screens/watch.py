@@ -99,9 +99,9 @@ class WatchScreen(Screen[None]):
         Binding("1", "pane('gpus')", t("gpus")),
         Binding("2", "pane('curves')", t("curves")),
         Binding("3", "pane('logs')", t("logs")),
-        Binding("right_square_bracket", "tab(1)", t("next log"), key_display="[ ]"),
+        Binding("right_square_bracket", "tab(1)", t("log"), key_display="[ ]", tooltip=t("The next log")),
         Binding("left_square_bracket", "tab(-1)", show=False),
-        Binding("z", "zoom", t("zoom")),
+        Binding("z", "zoom", t("zoom"), show=False),
         Binding("slash", "find", t("find")),
         Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
@@ -184,7 +184,9 @@ class WatchScreen(Screen[None]):
         self.query_one(GpuTable).show(reading)
         one = self.feed.latest()
         if one is None:
-            self.query_one("#head", Static).update(Content(t("run {id} · reading its files …", id=self.folder.id)))
+            self.query_one("#head", Static).update(
+                Content(t("run {id} · reading its files …", id=safe(self.folder.id)))
+            )
             return
         if one is not self._one:
             self._one = one
@@ -370,14 +372,14 @@ def head(one: Overview, width: int) -> Content:
     state = one.status.state
     tone = {"finished": "$text-success", "failed": "$text-error", "lost": "$text-warning"}.get(state, "$text-accent")
     parts: list[tuple[str, str]] = [
-        (t("run {id}", id=one.id), "bold"),
+        (t("run {id}", id=safe(one.id)), "bold"),
         (f" · {safe(one.source)} · ", "$secondary"),
         (overview.state_word(state), tone),
     ]
     room = width - sum(cell_len(text) for text, _ in parts)
     for text in _progress(one, room > 70):
         if cell_len(text) + 3 <= room:
-            parts.append((f"   {text}", ""))
+            parts.append((f"   {safe(text)}", ""))
             room -= cell_len(text) + 3
     return Content.assemble(*parts)
 

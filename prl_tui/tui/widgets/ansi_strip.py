@@ -1,6 +1,6 @@
-"""A log line's pieces as a Textual strip: its own colours on the widget's, found texts marked.
+"""A log line's pieces as the segments of a Textual strip: its own colours on the widget's, found texts marked.
 
-Strips are made of segments, never of markup: brackets in a log are brackets.
+Segments are no markup: brackets in a log are brackets.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
@@ -25,21 +24,32 @@ Span = tuple[int, int]
 """First character and the one after the last, in the plain text."""
 
 
-def to_strip(text: str, base: Style, spans: Sequence[Span] = (), mark: Style | None = None) -> Strip:
-    """The strip of a decoded line; `spans` of its plain text (ascending, apart) are drawn with `mark`."""
+def window(
+    text: str, base: Style, x: int, width: int, spans: Sequence[Span] = (), mark: Style | None = None
+) -> tuple[list[Segment], int]:
+    """Columns `x` to `x + width` of a decoded line, padded to just that width, and the width of the whole line.
+
+    `spans` of its plain text (ascending, apart) are drawn with `mark`.
+    """
     found = pieces(text)
     if mark is not None and spans:
-        segments = [
-            Segment(part, style + mark if marked else style) for part, style, marked in _cut(found, base, spans)
-        ]
+        parts = [(part, style + mark if marked else style) for part, style, marked in _cut(found, base, spans)]
     else:
-        segments = [Segment(piece.text, _on(base, piece.look)) for piece in found]
-    width = sum(_width(segment.text) for segment in segments)
-    return Strip(segments, width)
-
-
-def _width(text: str) -> int:
-    return len(text) if text.isascii() else cell_len(text)
+        parts = [(piece.text, _on(base, piece.look)) for piece in found]
+    if not all(part.isascii() for part, _ in parts):
+        strip = Strip([Segment(part, style) for part, style in parts])
+        return list(strip.crop_extend(x, x + width, base)), strip.cell_length
+    segments: list[Segment] = []
+    start = room = 0
+    for part, style in parts:  # one character is one cell
+        shown = part[max(0, x - start) : max(0, x + width - start)]
+        if shown:
+            segments.append(Segment(shown, style))
+            room += len(shown)
+        start += len(part)
+    if room < width:
+        segments.append(Segment(" " * (width - room), base))
+    return segments, start
 
 
 def _cut(found: Sequence[Piece], base: Style, spans: Sequence[Span]) -> Iterator[tuple[str, Style, bool]]:

@@ -24,9 +24,11 @@ from textual.widget import Widget
 
 from prl_tui.telemetry.escapes import decode, plain
 from prl_tui.telemetry.line_search import ErrorTest, LineTest, TextTest, find_line
-from prl_tui.tui.widgets.ansi_strip import Span, to_strip
+from prl_tui.tui.widgets.ansi_strip import Span, window
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.style import Style
     from textual.app import App
     from textual.geometry import Region
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = 8  # one step sideways
 _SLICE_SECONDS = 0.004  # a search gives the screen its turn this often
-_Key = tuple[bytes, int, int, "Style", str]
+_Key = tuple[bytes, int, int, "Style", str, bool]
 
 
 def screen_is_behind(app: App[Any]) -> bool:
@@ -192,9 +194,10 @@ class LogView(ScrollView, can_focus=True):
         self._set_following(False)
         self._fit()
         x = self.scroll_x
-        if column is not None and not x <= column < x + self.size.width - _COLUMNS:
-            x = max(0, column - self.size.width // 2)
-            self._widen(x + self.size.width)
+        width = self._text_width
+        if column is not None and not x <= column < x + width - _COLUMNS:
+            x = max(0, column - width // 2)
+            self._widen(x + width)
         top = min(max(0, line - self.size.height // 3), self.max_scroll_y)
         self._place(round(x), top)
         self.refresh()
@@ -266,6 +269,11 @@ class LogView(ScrollView, can_focus=True):
         super().notify_style_update()
         self._cache.clear()
 
+    @property
+    def _text_width(self) -> int:
+        """Cells beside the scroll bar, which Textual counts into `size`."""
+        return max(0, self.size.width - self.scrollbar_size_vertical)
+
     def _set_following(self, following: bool) -> None:
         if following != self.following:
             self.following = following
@@ -291,7 +299,7 @@ class LogView(ScrollView, can_focus=True):
 
     def _fit(self) -> None:
         """Let the scroll bar know the size of the log, without a new layout of the screen."""
-        size = Size(max(self._widest, self.size.width), self.lines)
+        size = Size(max(self._widest, self._text_width), self.lines)
         self.set_reactive(Widget.virtual_size, size)
         if self.is_attached and self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = size.height
@@ -319,17 +327,14 @@ class LogView(ScrollView, can_focus=True):
         current = self.current_line
         if not from_here and current is not None and start <= current < start + self.size.height:
             start = current + (-1 if backwards else 1)
-        lines = max(1, self.lines)
-        self.run_worker(
-            self._search(test, start % lines, backwards), group="search", exclusive=True, exit_on_error=False
-        )
+        self.run_worker(self._search(test, start, backwards), group="search", exclusive=True, exit_on_error=False)
 
     async def _search(self, test: LineTest, start: int, backwards: bool) -> None:
-        """Search in slices between which the screen has its turn."""
+        """Search in slices between which the screen has its turn; `start` may be one beyond either end."""
         source, hit = self._source, None
         needle = test.needle if isinstance(test, TextTest) else ""
         turn = time.monotonic() + _SLICE_SECONDS
-        for found in find_line(source, test, start, backwards) if source is not None else ():
+        for found in find_line(source, test, start % max(1, source.lines), backwards) if source else ():
             hit = found
             if time.monotonic() > turn:
                 await asyncio.sleep(0)
@@ -354,36 +359,33 @@ class LogView(ScrollView, can_focus=True):
         if self.styles.gutter.totals != (0, 0):
             return super().render_lines(crop)
         strips = self._strips(crop.y, crop.height)
-        if crop.x or crop.width != self.size.width:
-            strips = [strip.crop(crop.x, crop.x + crop.width) for strip in strips]
+        if crop.x or crop.width != self._text_width:
+            style = self.visual_style.rich_style
+            strips = [strip.crop_extend(crop.x, crop.x + crop.width, style) for strip in strips]
         return strips
 
     def _strips(self, first: int, count: int) -> list[Strip]:
         x, y = self.scroll_offset
-        width, style = self.size.width, self.visual_style.rich_style
         rows = self._source.read_lines(y + first, count) if self._source else []
-        strips = [self._strip(raw, x, width, style, y + first + row) for row, raw in enumerate(rows)]
-        if y + first == 0 and not self.lines and strips == []:
-            strips.append(self._filtered(to_strip(self._nothing(), style).crop_extend(0, width, style)))
-        blank = self._filtered(Strip.blank(width, style))
-        return strips + [blank] * (count - len(strips))
+        paint = _Paint(self, x, self._text_width)
+        if y + first == 0 and not self.lines:
+            return [paint.strip(self._nothing()), *[paint.strip("")] * (count - 1)]
+        strips = [self._strip(raw, paint, y + first + row) for row, raw in enumerate(rows)]
+        return strips + [paint.strip("")] * (count - len(strips))
 
     def _nothing(self) -> str:
         """What stands where no line is."""
         problem = self._source.problem if self._source else None
         return str(problem) if problem else self.placeholder
 
-    def _strip(self, raw: bytes, x: int, width: int, style: Style, line: int) -> Strip:
-        if line == self.current_line:
-            style = style + self.get_component_rich_style("log-view--current", partial=True)
-        key = (raw, x, width, style, self.needle)
+    def _strip(self, raw: bytes, paint: _Paint, line: int) -> Strip:
+        current = line == self.current_line
+        key = (raw, paint.x, paint.width, paint.style, self.needle, current)
         strip = self._cache.get(key)
         if strip is None:
             text = decode(raw)
-            mark = self.get_component_rich_style("log-view--found", partial=True) if self.needle else None
-            whole = to_strip(text, style, self._spans(text), mark)
-            self._widen(whole.cell_length)
-            strip = self._cache[key] = self._filtered(whole.crop_extend(x, x + width, style))
+            strip = self._cache[key] = paint.strip(text, self._spans(text), current)
+            self._widen(paint.widest)
         return strip
 
     def _spans(self, text: str) -> list[Span]:
@@ -398,8 +400,29 @@ class LogView(ScrollView, can_focus=True):
                 start = self._test.first_in(shown, start + length)
         return spans
 
-    def _filtered(self, strip: Strip) -> Strip:
-        """With the app's colour filters (NO_COLOR, palette), which the generic pass would apply."""
-        for line_filter in self.get_line_filters():
-            strip = strip.apply_filter(line_filter, self.background_colors[1])
-        return strip
+
+class _Paint:
+    """What one drawing pass needs for each line, looked up once."""
+
+    def __init__(self, view: LogView, x: int, width: int) -> None:
+        self.x = x
+        self.width = width
+        self.style = view.visual_style.rich_style
+        self.widest = 0
+        """Cells of the longest line so far."""
+        self._view = view
+        self._background = view.background_colors[1]
+        self._filters = view.get_line_filters()
+
+    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> Strip:
+        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it."""
+        style = self.style + self._component("current") if current else self.style
+        mark = self._component("found") if spans else None
+        segments, width = window(text, style, self.x, self.width, spans, mark)
+        self.widest = max(self.widest, width)
+        for line_filter in self._filters:
+            segments = line_filter.apply(segments, self._background)
+        return Strip(segments, self.width)
+
+    def _component(self, name: str) -> Style:
+        return self._view.get_component_rich_style(f"log-view--{name}", partial=True)

@@ -9,12 +9,13 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
 
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
-from prl_tui.tui.cells import fit
+from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
@@ -88,6 +89,12 @@ class SettingsForm(Rows):
         typing: bool
 
     @dataclass
+    class Reverted(Message):
+        """Escape: what was typed since the field was opened is not wanted."""
+
+        key: str
+
+    @dataclass
     class TypingEnded(Message):
         """The field is left; its next change is a step of its own."""
 
@@ -99,7 +106,7 @@ class SettingsForm(Rows):
         self._base: RunConfig | None = None
         self._entries: list[Entry] = []
         self._editor: LineEditor | None = None
-        self._before = ""
+        self._told = ("", False)
         self._all = False
         self._needle = ""
         self._findings: dict[str, str] = {}
@@ -116,18 +123,18 @@ class SettingsForm(Rows):
         if self._base is None or (self._base.recipe, self._base.preset) != (config.recipe, config.preset):
             self._base = config.baseline()
         self._config, self._findings = config, findings
-        if self._editor is not None and self.key and self._editor.text != self._text(self.key):
-            self._editor = LineEditor(self._text(self.key))
         self._collect()
         if fresh:
             self.put_cursor(self._nearest(0))
         self._title()
+        self._tell_place()
 
     def find(self, needle: str) -> None:
         """Show only the settings whose name, label or variable has this text; "" shows the usual ones."""
         self._needle = needle.strip().lower()
         self._collect()
         self.put_cursor(self._nearest(0))
+        self._tell_place()
 
     @property
     def key(self) -> str:
@@ -139,8 +146,15 @@ class SettingsForm(Rows):
         """A field is open."""
         return self._editor is not None
 
+    def stop_typing(self) -> None:
+        """Close an open field; what was typed stays."""
+        if self._editor is not None:
+            self._close()
+
     def go_to(self, key: str) -> None:
         """Put the cursor on a field, showing every setting if need be."""
+        if self._config is None or key not in self._config.recipe.by_key:
+            return
         if not any(entry.key == key for entry in self._entries):
             self._all, self._needle = True, ""
             self._collect()
@@ -176,6 +190,8 @@ class SettingsForm(Rows):
             return self._needle not in text
         if self._all or not field.advanced or field.key in self._findings:
             return False
+        if self._editor is not None and field.key == self.key:
+            return False  # it stays while somebody types in it
         return not self._differs(field.key)
 
     def _differs(self, key: str) -> bool:
@@ -222,17 +238,22 @@ class SettingsForm(Rows):
         )
         while before and cell_len(before) + 2 > width:
             before = before[1:]
-        return [(before, "edit"), (under or " ", "mark"), (after[: max(0, width)], "edit"), (" ", "edit")]
+        return [
+            (safe(before), "edit"),
+            (safe(under) or " ", "mark"),
+            (safe(after[: max(0, width)]), "edit"),
+            (" ", "edit"),
+        ]
 
     def _mark(self, key: str) -> list[Piece]:
         """`← 2  fix`: the preset's value, and who changed it."""
         assert self._config is not None
         setting = self._config.settings[key]
-        word = source_word(setting.source, setting.origin)
+        word = safe(source_word(setting.source, setting.origin))
         if not self._differs(key):
             return [(f" {word}", "muted")] if word else []
         assert self._base is not None
-        return [(f" ← {self._base.text(key) or '–'}", "mark"), (f"  {word}", "muted")]
+        return [(f" ← {safe(self._base.text(key)) or '–'}", "mark"), (f"  {word}", "muted")]
 
     def _text(self, key: str) -> str:
         assert self._config is not None
@@ -244,7 +265,7 @@ class SettingsForm(Rows):
         name = f"{self._config.recipe.name}/{self._config.preset}" if self._config.preset else self._config.recipe.name
         changed = sum(self._differs(key) for key in self._config.settings)
         self.border_title = t("Settings")
-        self.border_subtitle = f"{name} · {t('{n} changed', n=changed)}" if changed else name
+        self.border_subtitle = Content(safe(f"{name} · {t('{n} changed', n=changed)}" if changed else name))
 
     # --- typing ---------------------------------------------------------------------------------------------------
 
@@ -300,23 +321,28 @@ class SettingsForm(Rows):
         event.stop()
 
     def _open(self, text: str) -> None:
-        self._before = self._text(self.key)
         self._editor = LineEditor(text)
-        self.post_message(self.Moved(self.key, True))
+        self._tell_place()
         self.refresh()
 
     def _close(self) -> None:
         self._editor = None
         self.post_message(self.TypingEnded(self.key))
-        self.post_message(self.Moved(self.key, False))
+        self._tell_place()
         self.refresh()
 
     def _revert(self) -> None:
-        key, before = self.key, self._before
         self._editor = None
-        self.post_message(self.Changed(key, before))
-        self.post_message(self.TypingEnded(key))
-        self.post_message(self.Moved(key, False))
+        self.post_message(self.Reverted(self.key))
+        self._tell_place()
+        self.refresh()
+
+    def _tell_place(self) -> None:
+        """Tell once which field has the cursor, and whether it is open."""
+        place = (self.key, self.typing)
+        if place != self._told:
+            self._told = place
+            self.post_message(self.Moved(*place))
 
     def _typed(self) -> None:
         assert self._editor is not None
@@ -359,14 +385,12 @@ class SettingsForm(Rows):
 
     def moved(self) -> None:
         """Another field: an open one is closed."""
-        if self._editor is not None:
-            self._editor = None
-        self.post_message(self.Moved(self.key, False))
+        self.stop_typing()
+        self._tell_place()
 
     def on_blur(self) -> None:
         """Leaving the form closes an open field; what was typed stays."""
-        if self._editor is not None:
-            self._close()
+        self.stop_typing()
 
     def _field(self) -> Field | None:
         return self._config.recipe.by_key[self.key] if self._config is not None and self.key else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from textual.content import Content
 from textual.message import Message
 
 from prl_tui.core import words
@@ -13,6 +14,8 @@ from prl_tui.tui.cells import fit, wrap
 from prl_tui.tui.session import Verdict
 from prl_tui.tui.widgets.rows import Piece, Rows
 
+LOW = 6
+"""Rows of a pane below which only the first finding is shown."""
 ROLE = {"error": "error", "warning": "warning", "note": "muted"}
 
 
@@ -56,6 +59,8 @@ class VerdictView(Rows):
         """The lines depend on the width."""
         if self._verdict is not None:
             self._lines = lines(self._verdict, max(20, self.scrollable_content_region.width), self.size.height)
+            hidden = hidden_findings(self._verdict, self.size.height)
+            self.border_subtitle = Content(t("d  {n} more", n=hidden) if hidden else "")
         super().rows_changed()
 
     def count(self) -> int:
@@ -84,10 +89,15 @@ class VerdictView(Rows):
         return [("  ", ""), (fit(line.key, 2), "mark"), (" ", ""), (fit(line.text, max(4, width - 5)), "accent")]
 
 
+def hidden_findings(verdict: Verdict, height: int) -> int:
+    """How many findings a low pane has no room for."""
+    return max(0, len(verdict.report.findings) + len(verdict.here) - 1) if height < LOW else 0
+
+
 def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
     """The verdict as lines of a width; a low pane gets the sentences and their first way out only."""
     report = verdict.report
-    low = height < 6
+    low = height < LOW
     found = [Line(_head(verdict), "error" if not report.ok else "good" if verdict.can_launch else "warning")]
     for text in words.arithmetic(report)[: 1 if low else None]:
         found += [Line(line) for line in wrap(text, width)]

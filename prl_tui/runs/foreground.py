@@ -1,0 +1,141 @@
+"""The foreground's part of a run: shows what it writes, waits for its end, turns signals into a stop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
+
+from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
+from prl_tui.runs.state import is_supervised
+from prl_tui.runs.stop import Grace, stop
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+Answer = Literal["stop", "detach", "go-on"]
+"""What a person wants after Ctrl-C in the foreground."""
+
+_LOST = 137
+"""The code for a run that left none: only SIGKILL ends a supervisor without a word."""
+
+_TURN = 0.05
+"""Seconds between two looks at the output in the foreground."""
+
+_HURRY = Grace(interrupt=0.0, terminate=5.0)
+"""For the second Ctrl-C: TERM now, KILL five seconds later."""
+
+_CHUNK = 1 << 18
+_CHUNKS = 16
+"""Chunks of output shown between two looks at signals."""
+
+
+class Caught:
+    """INT and TERM are only noted meanwhile, except that they break off a question that is being asked."""
+
+    def __init__(self) -> None:
+        self.noted: list[int] = []
+        self.asking = False
+
+    @contextmanager
+    def instead_of_default(self) -> Iterator[None]:
+        """Catch both signals; Python allows that in its main thread alone, elsewhere nothing is caught."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        """The person's answer; a signal meanwhile is the answer `stop`."""
+        self.asking = True
+        try:
+            return question()
+        except KeyboardInterrupt:
+            return "stop"
+        finally:
+            self.asking = False
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.asking:
+            raise KeyboardInterrupt
+        self.noted.append(number)
+
+
+class Stay:
+    """The wait of a foreground launch for its run."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        caught: Caught,
+        grace: Grace,
+        on_output: Callable[[bytes], None] | None,
+        on_interrupt: Callable[[RunFolder], Answer] | None,
+    ) -> None:
+        self.folder, self.caught, self.grace = folder, caught, grace
+        self.on_output, self.on_interrupt = on_output, on_interrupt
+        self.stopping = False
+        self.shown = 0
+
+    def until_end(self) -> int | None:
+        """Exit code of the run, None when the person detached."""
+        while not (ended := self._look()):
+            self._show(_CHUNKS)
+            if self.caught.noted and self._heed(self.caught.noted.pop(0)) == "detach":
+                return None
+            time.sleep(_TURN)
+        while self._show(_CHUNKS):
+            pass
+        return ended.exit_code if isinstance(ended, Ended) else _LOST
+
+    def _look(self) -> Ended | Literal["lost"] | None:
+        ended = read_ended(self.folder)
+        if isinstance(ended, Ended):
+            return ended
+        started = read_started(self.folder)
+        if isinstance(started, Started) and not is_supervised(self.folder, started):
+            ended = read_ended(self.folder)
+            return ended if isinstance(ended, Ended) else "lost"
+        return None
+
+    def _heed(self, number: int) -> Answer:
+        if number == signal.SIGTERM:
+            self._stop(Grace(interrupt=0.0, terminate=self.grace.total))
+            return "stop"
+        if self.stopping:
+            self._stop(_HURRY)
+            return "stop"
+        ask = self.on_interrupt
+        answer: Answer = self.caught.ask(lambda: ask(self.folder)) if ask else "stop"
+        if answer == "stop":
+            self._stop(self.grace)
+        return answer
+
+    def _stop(self, grace: Grace) -> None:
+        self.stopping = True
+        stop(self.folder, grace=grace, by="foreground")
+
+    def _show(self, chunks: int) -> bool:
+        """Show so much of the output; whether there may be more."""
+        if self.on_output is None:
+            return False
+        try:
+            with self.folder.output.open("rb") as file:
+                file.seek(self.shown)
+                for _ in range(chunks):
+                    part = file.read(_CHUNK)
+                    if not part:
+                        return False
+                    self.shown += len(part)
+                    self.on_output(part)
+        except FileNotFoundError:
+            return False
+        return True

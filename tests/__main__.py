@@ -1,0 +1,45 @@
+"""Every check of this project, in order: `python -m tests`; `--only STEP` runs one of them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PYTHON = sys.executable
+WORKERS = str(min(4, len(os.sched_getaffinity(0))))
+
+STEPS: dict[str, list[str]] = {
+    "lint": [PYTHON, "-m", "ruff", "check", "."],
+    "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
+    "types": [PYTHON, "-m", "mypy"],
+    "imports": [PYTHON, "-c", "from importlinter.cli import lint_imports_command as run; run()"],
+    "catalogue": [PYTHON, "-m", "tests.tools.catalogue", "check"],
+    "fast": [PYTHON, "-m", "pytest", "-q", "-n", WORKERS, "-m", "not slow and not torch", "--durations=8"],
+    "slow": [PYTHON, "-m", "pytest", "-q", "-m", "slow or torch", "--durations=15"],
+}
+
+
+def main() -> int:
+    """Run the steps; 1 when any of them fails."""
+    parser = argparse.ArgumentParser(prog="python -m tests", description=__doc__)
+    parser.add_argument("--only", choices=list(STEPS), action="append", help="run this step; may be repeated")
+    wanted = parser.parse_args().only or list(STEPS)
+    failed = []
+    for name in wanted:
+        began = time.monotonic()
+        print(f"\n-- {name}", flush=True)
+        code = subprocess.run(STEPS[name], cwd=ROOT, check=False).returncode
+        print(f"-- {name}: {'passed' if code == 0 else f'FAILED ({code})'}, {time.monotonic() - began:.0f} s", flush=True)
+        if code:
+            failed.append(name)
+    print("\nall steps passed" if not failed else f"\nfailed: {', '.join(failed)}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Waiting, looking at real processes, and reading runs: what the tests of runs share."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from prl_tui.runs.folder import read_ended, read_started
+from prl_tui.runs.state import status
+
+PROGRAMS = Path(__file__).with_name("programs")
+DEADLINE = 20.0
+
+
+def until(condition, what, deadline=DEADLINE):
+    """Wait for a true value and return it; fails with `what` when it does not come."""
+    end = time.monotonic() + deadline
+    while not (value := condition()):
+        if time.monotonic() > end:
+            pytest.fail(f"waited {deadline} s in vain for: {what}")
+        time.sleep(0.02)
+    return value
+
+
+def is_living(pid):
+    """Judged apart from the code under test: there and no zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def marked(root):
+    """Every living process whose environment names a run below `root`, its supervisor included."""
+    needle = b"PRL_RUN_DIR=" + os.fsencode(root)
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if any(part.startswith(needle) for part in environment.split(b"\0")):
+                found.append(int(entry.name))
+    return [pid for pid in found if is_living(pid)]
+
+
+def nothing_left(root):
+    """Wait a moment for the last supervisors, kill what is still there, and fail for it."""
+    end = time.monotonic() + 5
+    while (left := marked(root)) and time.monotonic() < end:
+        time.sleep(0.02)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left, "processes outlived the test"
+
+
+def members(pids):
+    """The pids of programs/family.py, once all three are ready."""
+    names = ("leader", "session", "daemon")
+    until(lambda: all((pids / name).exists() and (pids / name).read_text() for name in names), "the family")
+    return {name: int((pids / name).read_text()) for name in names}
+
+
+def ended(folder, deadline=DEADLINE):
+    """The status of a run once it has its exit record."""
+    until((folder.path / "exit.json").exists, "the exit record", deadline)
+    return status(folder)
+
+
+def exit_record(folder):
+    return read_ended(folder)
+
+
+def supervisor_of(folder):
+    return read_started(folder).supervisor[0]
+
+
+def write(folder, name, value):
+    """A record without the fsync that makes real ones durable: a test has no use for it."""
+    (folder.path / f"{name}.json").write_text(json.dumps({"schema": 1, **value}))

@@ -1,0 +1,41 @@
+"""A home of its own for every screen test, and apps on boxes of several kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from prl_tui.core import catalog
+from prl_tui.tui.session import Session
+from tests.tui.driving import App
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    """Nothing of the developer's home is read or written; the working directory is empty."""
+    home = tmp_path / "home"
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("TMUX", "NO_COLOR", "PRL_TUI_LANG", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    work = tmp_path / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    home.mkdir(exist_ok=True)
+    monkeypatch.chdir(work)
+    return home
+
+
+@pytest.fixture(scope="session")
+def recipes():
+    """The built-in recipes."""
+    return catalog.load()
+
+
+@pytest.fixture
+def app(recipes):
+    """Make an app that opens on a preset."""
+
+    def make(recipe="prl-grpo", preset="standard-4gpu", **options):
+        return App(recipes, session=Session.begin(recipes, recipe, preset), **options)
+
+    return make
