@@ -84,7 +84,7 @@ def _exists(source: str) -> bool:
 
 
 def _plain(name: str) -> bool:
-    return bool(name) and all(c.isalnum() or c in "-_." for c in name) and not name.startswith(".")
+    return 0 < len(name) <= 100 and all(c.isalnum() or c in "-_." for c in name) and not name.startswith(".")
 
 
 def _from_run(source: str) -> RunConfig | None:

@@ -53,7 +53,9 @@ class Batch(msgspec.Struct, frozen=True):
     """What the numbers come to."""
 
     rule: str
-    formula: str = ""
+    written: tuple[str, ...] | tuple[()] = ()
+    """A template of the formula and its figures; `formula` puts them together."""
+    figures: tuple[object, ...] = ()
     world: int | None = None
     """Training processes over all nodes."""
     per_device: int | None = None
@@ -66,8 +68,22 @@ class Batch(msgspec.Struct, frozen=True):
     """Different prompts in one optimizer step."""
     eval_batch: int | None = None
     violations: tuple[Violation, ...] = ()
-    valid_generations: tuple[int, ...] = ()
-    """Every number of generations that divides the generation batch, at least 2."""
+
+    @property
+    def formula(self) -> str:
+        """The arithmetic in figures: `4 × 4 = 16`."""
+        return " ".join(part.format(*map(times, self.figures)) for part in self.written)
+
+    @property
+    def valid_generations(self) -> tuple[int, ...]:
+        """Every number of generations that divides the generation batch, at least 2."""
+        batch = self.generation_batch
+        return divisors(batch) if batch is not None and batch > 0 else ()
+
+
+def times(value: object) -> object:
+    """A tuple of factors as `4 × 2`; anything else as it is."""
+    return " × ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def divisors(number: int, least: int = 2) -> tuple[int, ...]:
@@ -90,19 +106,15 @@ def _world(n: Numbers) -> int | None:
     return None if n.nproc is None else n.nproc * n.nnodes
 
 
-def _factors(*parts: int) -> str:
-    return " × ".join(str(part) for part in parts)
-
-
 def _product(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
     """DDP and the HF Trainer: per-device × processes × accumulation. Source: transformers TrainingArguments."""
     world, accumulation = _world(n), n.accumulation or 1
     if world is None or n.per_device is None:
         return Batch("product", world=world, per_device=n.per_device, accumulation=accumulation)
     ranks = max(1, world // n.sequence_parallel)
-    parts = (n.per_device, ranks, accumulation) if accumulation != 1 else (n.per_device, ranks)
+    factors = (n.per_device, ranks, accumulation) if accumulation != 1 else (n.per_device, ranks)
     total = n.per_device * ranks * accumulation
-    return Batch("product", f"{_factors(*parts)} = {total}", world, n.per_device, accumulation, total)
+    return Batch("product", ("{} = {}",), (factors, total), world, n.per_device, accumulation, total)
 
 
 def _global(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
@@ -110,16 +122,15 @@ def _global(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
     world = _world(n)
     if world is None or n.per_device is None or n.total is None or min(world, n.per_device, n.total) < 1:
         return Batch("global", world=world, per_device=n.per_device, global_batch=n.total)
-    step = n.per_device * world
+    each, step = (n.per_device, world), n.per_device * world
     if n.total % step:
-        wrong = broken(
-            "global-batch-divides", "global_batch_size", batch=n.total, step=step, per_device=n.per_device, world=world
+        wrong = broken("global-batch-divides", "global_batch_size", batch=n.total, step=step, product=each)
+        figures = (n.total, each, n.total / step)
+        return Batch(
+            "global", ("{} ÷ ({}) = {:.2f}",), figures, world, n.per_device, None, n.total, violations=(wrong,)
         )
-        formula = f"{n.total} ÷ ({_factors(n.per_device, world)}) = {n.total / step:.2f}"
-        return Batch("global", formula, world, n.per_device, None, n.total, violations=(wrong,))
     accumulation = n.total // step
-    formula = f"{_factors(n.per_device, world, accumulation)} = {n.total}"
-    return Batch("global", formula, world, n.per_device, accumulation, n.total)
+    return Batch("global", ("{} = {}",), ((*each, accumulation), n.total), world, n.per_device, accumulation, n.total)
 
 
 def _total(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
@@ -129,14 +140,14 @@ def _total(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
         return Batch("total", world=world, accumulation=accumulation)
     each = n.total // world
     real = each * world * accumulation
-    formula = f"{n.total} ÷ {world} = {each}; {_factors(each, world, accumulation)} = {real}"
     wrong: tuple[Violation, ...] = ()
-    figures = {"batch": n.total, "world": world, "each": each, "real": real}
     if each < 1:
-        wrong = (broken("total-batch-too-small", "batch_size", **figures),)
+        wrong = (broken("total-batch-too-small", "batch_size", batch=n.total, world=world),)
     elif n.total % world:
-        wrong = (broken("total-batch-rounds-down", "batch_size", "warning", **figures),)
-    return Batch("total", formula, world, each, accumulation, real, violations=wrong)
+        wrong = (broken("total-batch-rounds-down", "batch_size", "warning",
+                        batch=n.total, world=world, each=each, real=real),)  # fmt: skip
+    written, figures = ("{0} ÷ {1} = {2};", "{3} = {4}"), (n.total, world, each, (each, world, accumulation), real)
+    return Batch("total", written, figures, world, each, accumulation, real, violations=wrong)
 
 
 def _minionerec_sft(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
@@ -145,15 +156,15 @@ def _minionerec_sft(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
     if not world or n.total is None or not n.micro:
         return Batch("minionerec-sft", world=world, per_device=n.micro)
     accumulation = n.total // n.micro // world
+    factors = (n.micro, accumulation, world)
     real = n.micro * accumulation * world
-    formula = f"{n.total} // {n.micro} // {world} = {accumulation}; {_factors(n.micro, accumulation, world)} = {real}"
-    figures = {"batch": n.total, "micro": n.micro, "world": world, "accumulation": accumulation, "real": real}
     wrong: tuple[Violation, ...] = ()
     if accumulation < 1:
-        wrong = (broken("accumulation-zero", "batch_size", **figures),)
+        wrong = (broken("accumulation-zero", "batch_size", batch=n.total, micro=n.micro, world=world),)
     elif real != n.total:
-        wrong = (broken("batch-rounds-down", "batch_size", "warning", **figures),)
-    return Batch("minionerec-sft", formula, world, n.micro, accumulation, real, violations=wrong)
+        wrong = (broken("batch-rounds-down", "batch_size", "warning", batch=n.total, product=factors, real=real),)
+    written, figures = ("{0} // {1} // {2} = {3};", "{4} = {5}"), (n.total, n.micro, world, accumulation, factors, real)
+    return Batch("minionerec-sft", written, figures, world, n.micro, accumulation, real, violations=wrong)
 
 
 def _deepspeed(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
@@ -161,55 +172,49 @@ def _deepspeed(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
     world, accumulation = _world(n), n.accumulation or 1
     if world is None or n.total is None or n.micro is None:
         return Batch("deepspeed", world=world, per_device=n.micro, accumulation=accumulation)
-    product = n.micro * accumulation * world
-    formula = f"{_factors(n.micro, accumulation, world)} = {product}"
-    figures = {"batch": n.total, "micro": n.micro, "world": world, "accumulation": accumulation, "real": product}
-    wrong = () if product == n.total else (broken("deepspeed-triple", "batch_size", **figures),)
-    return Batch("deepspeed", formula, world, n.micro, accumulation, product, violations=wrong)
+    factors, real = (n.micro, accumulation, world), n.micro * accumulation * world
+    wrong: tuple[Violation, ...] = ()
+    if real != n.total:
+        wrong = (broken("deepspeed-triple", "batch_size", batch=n.total, product=factors, real=real),)
+    return Batch("deepspeed", ("{} = {}",), (factors, real), world, n.micro, accumulation, real, violations=wrong)
 
 
 def _grpo(stack: Stack, n: Numbers) -> Batch:
     """GRPO: the generation batch must be a multiple of the generations. Source: TRL, ms-swift, by stack."""
-    accumulation = n.accumulation or 1
-    world = _world(n)
+    accumulation, world = n.accumulation or 1, _world(n)
     if world is None or n.per_device is None:
         return Batch("grpo", world=world, per_device=n.per_device, accumulation=accumulation)
     step = n.per_device * world
-    global_batch = step * accumulation
     wrong: list[Violation] = []
     factors: tuple[int, ...] = (n.per_device, world)
+    generation = step
     if stack.accumulation_counts:
-        repeat, more = _steps_per_generation(stack, n, step, accumulation)
-        wrong += more
+        repeat = _steps_per_generation(stack, n, step, accumulation, wrong)
         factors = (*factors, repeat) if repeat != 1 else factors
         generation = n.generation_batch if n.generation_batch is not None else step * repeat
-        formula = f"{_factors(*factors)} = {generation}" if n.generation_batch is None else f"{generation}"
-    else:
-        generation = step
-        formula = f"{_factors(*factors)} = {generation}"
-    wrong += _generations(n, generation, factors)
+    _generations(n, generation, factors, wrong)
     if n.sequence_parallel > world:
         wrong.append(
             broken("sequence-parallel-exceeds", "sequence_parallel_size", value=n.sequence_parallel, world=world)
         )
     eval_batch = n.per_device_eval * world if n.per_device_eval is not None else None
     if n.eval_on and eval_batch is not None:
-        wrong += _evaluation(stack, n, eval_batch, world)
-    per_step = global_batch / n.generations if n.generations else None
-    return Batch("grpo", formula, world, n.per_device, accumulation, global_batch, generation, per_step,
-                 eval_batch, tuple(wrong), divisors(generation) if generation > 0 else ())  # fmt: skip
+        _evaluation(stack, n, eval_batch, world, wrong)
+    written = ("{0} = {1}",) if n.generation_batch is None else ("{1}",)
+    per_step = step * accumulation / n.generations if n.generations else None
+    return Batch("grpo", written, (factors, generation), world, n.per_device, accumulation, step * accumulation,
+                 generation, per_step, eval_batch, tuple(wrong))  # fmt: skip
 
 
-def _steps_per_generation(stack: Stack, n: Numbers, step: int, accumulation: int) -> tuple[int, list[Violation]]:
-    """How many micro-steps share one generation, and what is wrong with the two fields that can say so."""
+def _steps_per_generation(stack: Stack, n: Numbers, step: int, accumulation: int, wrong: list[Violation]) -> int:
+    """How many micro-steps share one generation; adds what is wrong with the two fields that can say so."""
     repeat = n.steps_per_generation if n.steps_per_generation is not None else accumulation
-    wrong = []
     if n.steps_per_generation is not None and n.steps_per_generation < 1:
         wrong.append(broken("steps-per-generation-positive", "steps_per_generation", value=n.steps_per_generation))
         repeat = 1
     given = n.generation_batch
     if given is None:
-        return repeat, wrong
+        return repeat
     if given < 1 or step < 1 or given % step:
         wrong.append(broken("generation-batch-divides", "generation_batch_size", batch=given, step=step))
     if n.steps_per_generation is not None:
@@ -217,34 +222,31 @@ def _steps_per_generation(stack: Stack, n: Numbers, step: int, accumulation: int
             wrong.append(broken("generation-batch-and-steps", "generation_batch_size"))
         elif given != step * repeat:
             wrong.append(broken("generation-batch-agrees", "generation_batch_size", batch=given, product=step * repeat))
-    return (given // step if step and given % step == 0 else repeat), wrong
+    return given // step if step and given % step == 0 else repeat
 
 
-def _generations(n: Numbers, generation: int, factors: tuple[int, ...]) -> list[Violation]:
+def _generations(n: Numbers, generation: int, factors: tuple[int, ...], wrong: list[Violation]) -> None:
     if n.generations is None:
-        return []
+        return
     if n.generations < 2:
-        return [broken("num-generations-min", "num_generations", value=n.generations)]
-    if generation < 1 or generation % n.generations:
-        figures = {"batch": generation, "generations": n.generations, "product": _factors(*factors)}
-        return [broken("num-generations-divides", "num_generations", **figures)]
-    return []
+        wrong.append(broken("num-generations-min", "num_generations", value=n.generations))
+    elif generation < 1 or generation % n.generations:
+        figures = {"batch": generation, "generations": n.generations, "product": factors}
+        wrong.append(broken("num-generations-divides", "num_generations", **figures))
 
 
-def _evaluation(stack: Stack, n: Numbers, eval_batch: int, world: int) -> list[Violation]:
-    generations = n.generations
-    part = "num_generations"
+def _evaluation(stack: Stack, n: Numbers, eval_batch: int, world: int, wrong: list[Violation]) -> None:
+    generations, part = n.generations, "num_generations"
     if stack.generations_eval and n.generations_eval:
         generations, part = n.generations_eval, "num_generations_eval"
     if generations is None or generations < 1 or (part == "num_generations" and generations < 2):
-        return []
-    if eval_batch % generations == 0 and eval_batch > 0:
+        return
+    if eval_batch < 1 or eval_batch % generations:
+        figures = {"batch": eval_batch, "generations": generations, "product": (n.per_device_eval, world)}
+        wrong.append(broken("eval-batch-divides", "per_device_eval_batch_size", **figures))
+    elif stack.eval_rows_rule and n.val_rows is not None and n.val_rows < eval_batch // generations:
         least = eval_batch // generations
-        if stack.eval_rows_rule and n.val_rows is not None and n.val_rows < least:
-            return [broken("eval-rows", "per_device_eval_batch_size", rows=n.val_rows, least=least)]
-        return []
-    figures = {"batch": eval_batch, "generations": generations, "per_device": n.per_device_eval, "world": world}
-    return [broken("eval-batch-divides", "per_device_eval_batch_size", **figures)]
+        wrong.append(broken("eval-rows", "per_device_eval_batch_size", rows=n.val_rows, least=least))
 
 
 RULES: dict[str, Callable[[Stack, Numbers], Batch]] = {

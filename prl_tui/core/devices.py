@@ -6,6 +6,7 @@ Judged by torch 2.13.0's `torch.cuda._parse_visible_devices` (tests/core/test_de
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -40,6 +41,7 @@ class Devices(msgspec.Struct, frozen=True):
         return self.usable if self.usable is not None else self.listed
 
 
+@lru_cache(256)
 def read(spec: str | None, on_node: int | None = None) -> Devices:
     """Read a value of CUDA_VISIBLE_DEVICES; `on_node` is how many GPUs the node has, None if unknown."""
     if spec is None:

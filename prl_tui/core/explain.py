@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from prl_tui.core.batch import Violation
+from prl_tui.core.batch import Violation, times
 from prl_tui.core.stacks import Stack
 from prl_tui.i18n import mark, t
 
 WHAT = {
     "num-generations-divides": mark("{product} = {batch} is not a multiple of {generations} generations."),
     "num-generations-min": mark("GRPO needs at least 2 generations for each prompt, not {value}."),
-    "eval-batch-divides": mark("The evaluation batch {per_device} × {world} = {batch} is not a multiple of {generations} generations."),
+    "eval-batch-divides": mark("The evaluation batch {product} = {batch} is not a multiple of {generations} generations."),
     "eval-rows": mark("The validation data has {rows} rows, and one evaluation batch takes {least} prompts."),
     "steps-per-generation-positive": mark("steps_per_generation must be at least 1, not {value}."),
     "generation-batch-divides": mark("generation_batch_size {batch} is not a multiple of per-device batch × processes = {step}."),
     "generation-batch-and-steps": mark("generation_batch_size and steps_per_generation cannot both be set."),
     "generation-batch-agrees": mark("generation_batch_size {batch} does not agree with per-device batch × processes × steps per generation = {product}."),
     "sequence-parallel-exceeds": mark("Sequence parallel {value} needs as many processes, and there are {world}."),
-    "global-batch-divides": mark("Global batch {batch} is not a multiple of {per_device} × {world} = {step}."),
+    "global-batch-divides": mark("Global batch {batch} is not a multiple of {product} = {step}."),
     "total-batch-too-small": mark("A total batch of {batch} on {world} processes leaves 0 samples for each."),
     "total-batch-rounds-down": mark("A total batch of {batch} on {world} processes is {each} each: really {real} samples a step."),
     "accumulation-zero": mark("{batch} // {micro} // {world} = 0: the trainer divides by this accumulation and stops."),
-    "batch-rounds-down": mark("The real batch is {micro} × {accumulation} × {world} = {real}, not {batch}."),
-    "deepspeed-triple": mark("train_batch_size {batch} is not {micro} × {accumulation} × {world} = {real}."),
+    "batch-rounds-down": mark("The real batch is {product} = {real}, not {batch}."),
+    "deepspeed-triple": mark("train_batch_size {batch} is not {product} = {real}."),
     "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs, and {gpus} are visible."),
     "node-without-gpu": mark("The node has no GPU, and each of the {nproc} processes needs one."),
     "devices-repeated": mark("CUDA_VISIBLE_DEVICES={spec} names a GPU twice: torch then sees none."),
@@ -51,7 +51,8 @@ _FILLS_WITHOUT = mark("The answers to one prompt must fill whole batches; with {
 
 def what(violation: Violation) -> str:
     """What is wrong, in one sentence with its figures."""
-    return t(WHAT[violation.code], **dict(violation.figures))
+    figures = {name: times(value) for name, value in violation.figures}
+    return t(WHAT[violation.code], **figures)
 
 
 def why(violation: Violation, stack: Stack) -> str:

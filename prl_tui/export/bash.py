@@ -58,11 +58,8 @@ def export(plan: LaunchPlan) -> Export:
 def _one_file(sentence: str) -> list[str]:
     return [
         "one_file() { # VARIABLE PATTERN: sets file to the one file that matches",
-        "  local found=()",
-        "  shopt -s nullglob",
-        "  # shellcheck disable=SC2206  # " + t("the pattern is meant to be expanded"),
-        "  local IFS=; found=($2)",
-        "  shopt -u nullglob",
+        "  local found",
+        '  mapfile -t found < <(compgen -G "$2" || true)',
         f'  (( ${{#found[@]}} == 1 )) || fail "$1 {sentence}$2 (${{#found[@]}})"',
         "  file=${found[0]}",
         "}",

@@ -55,7 +55,7 @@ def _argv(plan: LaunchPlan, cwd: Path) -> tuple[str, ...]:
 def _one_file(key: str, pattern: str, cwd: Path) -> str:
     import glob
 
-    found = glob.glob(pattern, root_dir=cwd)
+    found = glob.glob(pattern, root_dir=cwd)  # noqa: PTH207  (absolute patterns too)
     if len(found) != 1:
         told = t(
             "{key}: {pattern} matches {n} files in {path}, and one is needed",

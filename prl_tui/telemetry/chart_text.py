@@ -224,24 +224,22 @@ def _raster(columns: Iterable[_Column], frame: Frame, pixels: int, dots: int) ->
         low, high, first, last = (
             (value * unit - base) * scale for value in (column.low, column.high, column.first, column.last)
         )
-        if column.joined and column.number > previous_number + 1:
-            _join(bits, previous_number, previous_dot, column.number, first)
-        elif column.joined:  # touch the neighbour, so that the line has no gaps
-            low, high = min(low, previous_dot), max(high, previous_dot)
+        if column.joined:
+            touched = _join(bits, previous_number, previous_dot, column.number, first)
+            low, high = min(low, touched), max(high, touched)  # so that the line has no gaps
         bottom, top = round(low), round(high)
         bits[column.number] |= ((1 << (top - bottom + 1)) - 1) << bottom
         previous_number, previous_dot = column.number, last
     return bits
 
 
-def _join(bits: list[int], left: int, left_dot: float, right: int, right_dot: float) -> None:
-    """A straight line over the empty columns between two."""
+def _join(bits: list[int], left: int, left_dot: float, right: int, right_dot: float) -> float:
+    """A straight line over the empty columns between two; the dot that the right one must touch."""
     slope = (right_dot - left_dot) / (right - left)
     previous = round(left_dot)
     for offset in range(1, right - left):
         dot = round(left_dot + slope * offset)
         low, high = min(previous, dot), max(previous, dot)
-        if high > low:  # a steep line: fill up to one dot short of where it was
-            low, high = (low + 1, high) if dot > previous else (low, high - 1)
         bits[left + offset] |= ((1 << (high - low + 1)) - 1) << low
         previous = dot
+    return left_dot + slope * (right - left - 1)

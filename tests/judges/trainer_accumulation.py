@@ -43,7 +43,7 @@ def build(one: Case, work: Path, rows: Any) -> Any:
         optim="adamw_torch",
         report_to="none",
         use_cpu=True,
-        ddp_backend="gloo",
+        ddp_backend="gloo" if one["world"] > 1 else None,
     )
     return Trainer(model=AutoModelForCausalLM.from_pretrained(work / "tiny"), args=args, train_dataset=rows)
 

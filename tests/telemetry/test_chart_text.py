@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from prl_tui.telemetry.chart_text import LABEL, MARK, chart_lines, chart_text, draw, format_value, frame_of, points_of
 from prl_tui.telemetry.series import Series
 
+# Unicode's braille patterns: column, row and bit of each dot.
+BRAILLE = [(0, 0, 1), (0, 1, 2), (0, 2, 4), (1, 0, 8), (1, 1, 16), (1, 2, 32), (0, 3, 64), (1, 3, 128)]
+
 
 def plot(values, width=40, height=6, start=1):
     points = points_of(Series.of(enumerate(values, start)))
@@ -109,6 +112,26 @@ def test_any_series_in_any_size_gives_lines_of_just_that_size(points, width, hei
     lines = chart_lines(Series.of(points), width, height, title)
     assert len(lines) == height
     assert {len(line) for line in lines} == {width}
+
+
+@pytest.mark.parametrize("count", [2, 5, 30, 80, 500])
+def test_the_line_has_no_gaps(count):
+    chance = random.Random(count)
+    rows = plot([chance.random() for _ in range(count)], width=40, height=6).rows
+    dots = {
+        (2 * column + x, 4 * row + y)
+        for row, line in enumerate(rows)
+        for column, cell in enumerate(line)
+        for x, y, bit in BRAILLE
+        if cell != " " and ord(cell) - 0x2800 & bit
+    }
+    for column in range(79):
+        here = [y for x, y in dots if x == column]
+        there = [y for x, y in dots if x == column + 1]
+        assert here
+        assert there
+        assert min(there) <= max(here) + 1
+        assert min(here) <= max(there) + 1
 
 
 def test_every_finite_point_has_a_dot():

@@ -18,6 +18,8 @@ from prl_tui.telemetry.escapes import Look, Piece, pieces
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from textual.widget import Widget
+
     from prl_tui.telemetry.escapes import Colour
 
 Span = tuple[int, int]
@@ -88,3 +90,36 @@ def _colour(colour: Colour | None) -> Color | None:
     if colour is None:
         return None
     return Color.from_ansi(colour) if isinstance(colour, int) else Color.from_rgb(*colour)
+
+
+class Paint:
+    """Draws lines for one pass of a widget; what all lines need is looked up once.
+
+    The widget has the component classes `PREFIX--found` and `PREFIX--current`.
+    """
+
+    def __init__(self, widget: Widget, prefix: str, x: int, width: int) -> None:
+        self.x = x
+        self.width = width
+        self.style = widget.visual_style.rich_style
+        self.widest = 0
+        """Cells of the longest line so far."""
+        self._widget = widget
+        self._prefix = prefix
+        self._background = widget.background_colors[1]
+        self._filters = widget.get_line_filters()
+
+    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> Strip:
+        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it."""
+        style = self.style
+        if current:  # only its background: the line keeps its own colours
+            style += Style(bgcolor=self._component("current").bgcolor, bold=True)
+        mark = self._component("found") if spans else None
+        segments, width = window(text, style, self.x, self.width, spans, mark)
+        self.widest = max(self.widest, width)
+        for line_filter in self._filters:
+            segments = line_filter.apply(segments, self._background)
+        return Strip(segments, self.width)
+
+    def _component(self, name: str) -> Style:
+        return self._widget.get_component_rich_style(f"{self._prefix}--{name}")

@@ -52,7 +52,7 @@ class LineChart(Widget):
         height: 1fr;
         & > .line-chart--first { color: $accent; }
         & > .line-chart--second { color: $secondary; }
-        & > .line-chart--third { color: $secondary; }
+        & > .line-chart--third { color: $primary; }
         & > .line-chart--label { color: $secondary; }
         & > .line-chart--mark { color: $error; text-style: bold; }
     }
@@ -103,8 +103,7 @@ class LineChart(Widget):
         self._drawn_for = None
 
     def _style(self, component: str = "") -> Style:
-        base = self.visual_style.rich_style
-        return base + self.get_component_rich_style(component, partial=True) if component else base
+        return self.get_component_rich_style(component) if component else self.visual_style.rich_style
 
     def _draw(self, width: int, height: int) -> Iterator[Strip]:
         yield Strip(self._heading(width))

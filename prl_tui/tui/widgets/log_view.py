@@ -24,11 +24,9 @@ from textual.widget import Widget
 
 from prl_tui.telemetry.escapes import decode, plain
 from prl_tui.telemetry.line_search import ErrorTest, LineTest, TextTest, find_line
-from prl_tui.tui.widgets.ansi_strip import Span, window
+from prl_tui.tui.widgets.ansi_strip import Paint, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.style import Style
     from textual.app import App
     from textual.geometry import Region
@@ -58,8 +56,8 @@ class LogView(ScrollView, can_focus=True):
         overflow-x: hidden;
         overflow-y: scroll;
         scrollbar-size-vertical: 1;
-        & > .log-view--found { background: $warning 40%; text-style: bold; }
-        & > .log-view--current { background: $boost; text-style: bold; }
+        & > .log-view--found { background: $warning; color: $background; text-style: bold; }
+        & > .log-view--current { background: $panel; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -367,7 +365,7 @@ class LogView(ScrollView, can_focus=True):
     def _strips(self, first: int, count: int) -> list[Strip]:
         x, y = self.scroll_offset
         rows = self._source.read_lines(y + first, count) if self._source else []
-        paint = _Paint(self, x, self._text_width)
+        paint = Paint(self, "log-view", x, self._text_width)
         if y + first == 0 and not self.lines:
             return [paint.strip(self._nothing()), *[paint.strip("")] * (count - 1)]
         strips = [self._strip(raw, paint, y + first + row) for row, raw in enumerate(rows)]
@@ -378,7 +376,7 @@ class LogView(ScrollView, can_focus=True):
         problem = self._source.problem if self._source else None
         return str(problem) if problem else self.placeholder
 
-    def _strip(self, raw: bytes, paint: _Paint, line: int) -> Strip:
+    def _strip(self, raw: bytes, paint: Paint, line: int) -> Strip:
         current = line == self.current_line
         key = (raw, paint.x, paint.width, paint.style, self.needle, current)
         strip = self._cache.get(key)
@@ -399,30 +397,3 @@ class LogView(ScrollView, can_focus=True):
                 spans.append((start, start + length))
                 start = self._test.first_in(shown, start + length)
         return spans
-
-
-class _Paint:
-    """What one drawing pass needs for each line, looked up once."""
-
-    def __init__(self, view: LogView, x: int, width: int) -> None:
-        self.x = x
-        self.width = width
-        self.style = view.visual_style.rich_style
-        self.widest = 0
-        """Cells of the longest line so far."""
-        self._view = view
-        self._background = view.background_colors[1]
-        self._filters = view.get_line_filters()
-
-    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> Strip:
-        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it."""
-        style = self.style + self._component("current") if current else self.style
-        mark = self._component("found") if spans else None
-        segments, width = window(text, style, self.x, self.width, spans, mark)
-        self.widest = max(self.widest, width)
-        for line_filter in self._filters:
-            segments = line_filter.apply(segments, self._background)
-        return Strip(segments, self.width)
-
-    def _component(self, name: str) -> Style:
-        return self._view.get_component_rich_style(f"log-view--{name}", partial=True)

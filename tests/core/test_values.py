@@ -1,0 +1,130 @@
+"""Raw values to checked ones: what is refused, what is accepted, and that every example really works."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from prl_tui.core import catalog, values
+from prl_tui.core.recipe import Field, Text
+
+RECIPES = catalog.load().recipes
+EVERY_FIELD = [pytest.param(field, id=f"{r.name}-{field.key}") for r in RECIPES.values() for field in r.fields]
+
+
+def field(kind: str, **more: object) -> Field:
+    return Field(key="x", type=kind, label=Text("x"), group="batch", **more)  # type: ignore[arg-type]
+
+
+NOT_NUMBERS = [
+    "2abc", "08", "007", "1_000", "1,000", "４", "٤", "a[$(touch /tmp/x)]", "$((1))", "+4", "0x10", "1e400", "nan",
+    "inf", "-inf", "--1", "-", ".", "1e", "e5", "1.2.3", "2+2", "4 4", "true", True, "9" * 400, 10**400,
+    float("nan"), float("inf"), datetime.date(2026, 1, 1), ["4"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("raw", [*NOT_NUMBERS, "4.0", "-0", "1e3", "9" * 16, 10**15, 4.0])
+def test_what_is_not_a_plain_whole_number_is_refused(raw: object) -> None:
+    value, problem = values.parse(field("int"), raw)
+    assert value is None
+    assert "is not a whole number; 1 would work." in problem
+
+
+@pytest.mark.parametrize("raw", NOT_NUMBERS)
+def test_what_is_not_a_plain_number_is_refused(raw: object) -> None:
+    value, problem = values.parse(field("float"), raw)
+    assert value is None
+    assert "is not a number; 1 would work." in problem
+
+
+@pytest.mark.parametrize(("raw", "value"), [("0", 0), ("4", 4), (" 4 ", 4), ("-2", -2), (7, 7), ("9" * 15, 10**15 - 1)])
+def test_plain_whole_numbers_are_accepted(raw: object, value: int) -> None:
+    assert values.parse(field("int"), raw) == (value, "")
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [("0.40", 0.4), (".5", 0.5), ("5.", 5.0), ("1e-6", 1e-6), ("1E+3", 1000.0), ("-0.5", -0.5), ("10", 10), (2, 2)],
+)
+def test_plain_numbers_are_accepted(raw: object, value: float) -> None:
+    assert values.parse(field("float"), raw) == (value, "")
+
+
+@pytest.mark.parametrize("kind", ["int", "float"])
+@pytest.mark.parametrize(("raw", "problem"), [("1", "x must be at least 2, not 1."), ("9", "x must be at most 8, not 9.")])
+def test_a_number_outside_its_bounds_is_kept_beside_its_problem(kind: str, raw: str, problem: str) -> None:
+    assert values.parse(field(kind, min=2, max=8), raw) == (int(raw), problem)
+
+
+@pytest.mark.parametrize("raw", ["true", "1", "yes", "on", "True", "YES", " on ", True, 1])
+def test_spellings_of_yes(raw: object) -> None:
+    assert values.parse(field("bool"), raw) == (True, "")
+
+
+@pytest.mark.parametrize("raw", ["false", "0", "no", "off", "False", False, 0])
+def test_spellings_of_no(raw: object) -> None:
+    assert values.parse(field("bool"), raw) == (False, "")
+
+
+@pytest.mark.parametrize("raw", ["2", "ja", "是", "truee", "t", 2, 0.5])
+def test_other_words_are_neither_yes_nor_no(raw: object) -> None:
+    value, problem = values.parse(field("bool", words=("True", "False")), raw)
+    assert value is None
+    assert problem.endswith("is neither True nor False.")
+
+
+def test_a_choice_is_one_of_its_choices_letter_for_letter() -> None:
+    choice = field("choice", choices=("0", "True"))
+    assert values.parse(choice, "True") == ("True", "")
+    assert values.parse(choice, 0) == ("0", "")
+    for wrong in ("true", "TRUE", " True", "1"):
+        assert values.parse(choice, wrong) == (None, f"x: “{wrong}” is not one of 0, True.")
+
+
+@pytest.mark.parametrize("kind", ["str", "path", "list", "gpus", "int", "json"])
+@pytest.mark.parametrize(("raw", "word"), [("a\x00b", "NUL"), ("a\udcffb", "UTF-8")])
+def test_text_that_no_program_can_receive_is_refused(kind: str, raw: str, word: str) -> None:
+    value, problem = values.parse(field(kind), [raw] if kind == "list" else raw)
+    assert value is None
+    assert word in problem
+
+
+@pytest.mark.parametrize("raw", ["{", "{'a': 1}", "[" * 100_000, datetime.date(2026, 1, 1)])
+def test_what_is_not_json_is_refused(raw: object) -> None:
+    value, problem = values.parse(field("json"), raw)
+    assert value is None
+    assert "is not JSON" in problem
+
+
+def test_json_keeps_its_own_text_and_tables_become_json() -> None:
+    assert values.parse(field("json"), '{"b":  1}') == ('{"b":  1}', "")
+    assert values.parse(field("json"), {"名": [1, None]}) == ('{"名": [1, null]}', "")
+
+
+def test_a_list_is_split_at_white_space_and_an_array_is_not() -> None:
+    assert values.parse(field("list"), " a  b\nc ") == (("a", "b", "c"), "")
+    assert values.parse(field("list"), ["a b", 1]) == (("a b", "1"), "")
+
+
+@pytest.mark.parametrize("one", EVERY_FIELD)
+def test_the_example_in_each_sentence_really_works(one: Field) -> None:
+    value, problem = values.parse(one, values.example(one))
+    assert problem == ""
+    assert value is not None
+
+
+@pytest.mark.parametrize("one", EVERY_FIELD)
+def test_every_default_is_a_right_value_of_its_field(one: Field) -> None:
+    assert values.parse(one, one.default)[1] == ""
+
+
+@pytest.mark.parametrize("one", EVERY_FIELD)
+def test_what_a_field_shows_reads_back_as_the_same_value(one: Field) -> None:
+    value, _ = values.parse(one, one.default)
+    if value is not None:
+        assert values.parse(one, values.show(one, value)) == (value, "")
+
+
+def test_a_long_wrong_value_is_shortened_in_its_sentence() -> None:
+    assert len(values.parse(field("int"), "x" * 10_000_000)[1]) < 150

@@ -1,0 +1,370 @@
+"""The configure screen as a person uses it: presets, typing, verdict, fixes, undo, choices, search."""
+
+from __future__ import annotations
+
+import pytest
+
+from prl_tui.core.config import Source
+from prl_tui.tui.widgets.settings_form import SettingsForm
+from prl_tui.tui.widgets.verdict_view import VerdictView
+from tests.tui.driving import click_text, configure, screen, text_of, type_text, wait_for
+
+WIDE, SMALL = (160, 45), (80, 24)
+BATCH, GENERATIONS = "per_device_train_batch_size", "num_generations"
+
+
+def value(place, key):
+    return place.session.config.value(key)
+
+
+async def open_on(pilot, key):
+    """The configure screen with the cursor of the form on a field."""
+    place = await configure(pilot)
+    place.form.go_to(key)
+    await pilot.pause()
+    return place
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_preset_is_chosen_by_keyboard(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await pilot.press("p", "down", "enter")
+        await wait_for(pilot, lambda: place.session.config.preset == "high-throughput-4gpu", "the next preset")
+        await wait_for(pilot, lambda: place.form.has_focus, "the form under the keys again")
+        assert value(place, GENERATIONS) == 4
+        assert "▸ high-throughput" in text_of(place.presets) if size == WIDE else True
+        assert "prl-grpo/high-throughput-4gpu" in screen(pilot.app)
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_preset_is_chosen_by_mouse(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        if size == SMALL:
+            await pilot.press("p")
+        await click_text(pilot, place.presets, "large-batch")
+        await wait_for(pilot, lambda: place.session.config.preset == "large-batch-4gpu", "the clicked preset")
+        assert value(place, BATCH) == 8
+
+
+async def test_the_presets_show_gpus_batch_generations_and_completions(app):
+    async with app().run_test(size=WIDE) as pilot:
+        rows = text_of((await configure(pilot)).presets).split("\n")
+    row = next(row for row in rows if "high-throughput-4gpu" in row)
+    assert row.strip("│ ").split() == ["high-throughput-4gpu", "4", "4", "4", "16"]
+
+
+async def test_r_goes_to_the_next_recipe_and_around(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await pilot.press("r")
+        await wait_for(pilot, lambda: place.session.config.recipe.name == "demo", "the other recipe")
+        await pilot.press("r")
+        await wait_for(pilot, lambda: place.session.config.recipe.name == "prl-grpo", "the first one again")
+
+
+async def test_a_digit_opens_a_number_field_and_every_keystroke_changes_the_verdict(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        seen = []
+        for key, sentence in (("1", "at least 2"), ("6", "no errors"), ("backspace", "at least 2")):
+            await pilot.press(key)
+            await wait_for(pilot, lambda text=sentence: text in text_of(place.verdict), f"“{sentence}” after {key}")
+            assert place.form.typing
+            seen.append(place.session.config.text(GENERATIONS))
+        assert seen == ["1", "16", "1"]
+
+
+async def test_a_letter_opens_no_number_field(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("y")
+        assert not place.form.typing
+        assert value(place, GENERATIONS) == 2
+
+
+@pytest.mark.parametrize("text", ["2abc", "08", "-2", "0", "1e3", "２", "", "99999999999999999999"])
+async def test_a_wrong_number_stays_as_typed_and_is_a_finding(app, text):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("enter", "ctrl+u")
+        await type_text(pilot, text)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: not place.form.typing, "the field closed")
+        if text:
+            assert place.session.config.text(GENERATIONS) == text
+            assert not place.session.verdict.report.ok
+            await wait_for(pilot, lambda: "✗" in text_of(place.verdict), "the error in the verdict")
+        else:
+            assert value(place, GENERATIONS) is None
+
+
+async def test_f_applies_the_first_way_out_while_typing_and_leaves_the_field(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("3")
+        await wait_for(pilot, lambda: "not a multiple of 3" in text_of(place.verdict).replace("\n", " "), "the finding")
+        await pilot.press("f")
+        await wait_for(pilot, lambda: place.session.verdict.report.ok, "no error after the fix")
+        assert value(place, GENERATIONS) == 2
+        assert not place.form.typing, "the next key is a command again"
+
+
+async def test_f_applies_the_first_way_out_after_typing(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("5", "enter")
+        await wait_for(pilot, lambda: not place.session.verdict.report.ok, "the error")
+        first = place.session.verdict.first_fix
+        await pilot.press("f")
+        await wait_for(pilot, lambda: place.session.verdict.report.ok, "no error after the fix")
+        assert {key: value(place, key) for key in first.changes} == dict(first.changes)
+        setting = next(place.session.config.settings[key] for key in first.changes)
+        assert setting.source is Source.FIX
+
+
+async def test_f_without_anything_to_fix_changes_nothing(app):
+    async with app("demo", "two-ranks").run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        before = place.session.config
+        await pilot.press("f")
+        assert place.session.config is before
+
+
+async def test_enter_on_another_way_out_applies_that_one(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: place.session.verdict.first_fix is not None, "ways out")
+        second = place.session.verdict.report.findings[0].fixes[1]
+        place.verdict.focus()
+        await pilot.pause()
+        await pilot.press("home", "down", "enter")
+        await wait_for(pilot, lambda: place.session.verdict.report.ok, "the second way out applied")
+        assert {key: value(place, key) for key in second.changes} == dict(second.changes)
+
+
+async def test_a_click_on_a_way_out_applies_it(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: "generations 3 → 4" in text_of(place.verdict), "the ways out")
+        await click_text(pilot, place.verdict, "generations 3 → 4")
+        await wait_for(pilot, lambda: value(place, GENERATIONS) == 4, "the clicked way out")
+
+
+async def test_escape_gives_the_old_value_back_with_its_origin(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("3", "3", "escape")
+        await wait_for(pilot, lambda: value(place, GENERATIONS) == 2, "the old value")
+        assert place.session.config.settings[GENERATIONS].source is Source.PRESET
+        assert place.session.config.changed() == ()
+        assert not place.session.undo(), "nothing happened, so nothing can be undone"
+
+
+async def test_x_resets_to_the_preset_and_u_undoes_one_typing_as_one_step(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "max_completion_length")
+        await pilot.press("1", "0", "2", "4", "enter")
+        await wait_for(pilot, lambda: value(place, "max_completion_length") == 1024, "the typed value")
+        await pilot.press("5", "1", "2", "enter")
+        await wait_for(pilot, lambda: value(place, "max_completion_length") == 512, "the second typed value")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: value(place, "max_completion_length") == 768, "the preset's value")
+        for expected in (512, 1024, 768):
+            await pilot.press("u")
+            await wait_for(pilot, lambda e=expected: value(place, "max_completion_length") == e, f"{expected} again")
+        assert not place.session.undo()
+
+
+async def test_undo_takes_a_chosen_preset_back_with_its_mark(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await pilot.press("p", "down", "enter")
+        await wait_for(pilot, lambda: place.session.config.preset == "high-throughput-4gpu", "the preset")
+        await pilot.press("u")
+        await wait_for(pilot, lambda: "▸ standard-4gpu" in text_of(place.presets), "the old preset marked")
+
+
+async def test_choices_cycle_by_space_and_arrows_both_ways(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "torch_dtype")
+        choices = list(place.session.config.recipe.by_key["torch_dtype"].choices)
+        first = value(place, "torch_dtype")
+        at = choices.index(first)
+        for key, offset in (("space", 1), ("right", 2), ("left", 1), ("left", 0)):
+            await pilot.press(key)
+            wanted = choices[(at + offset) % len(choices)]
+            await wait_for(pilot, lambda w=wanted: value(place, "torch_dtype") == w, f"{wanted} after {key}")
+
+
+async def test_a_yes_or_no_turns_by_enter_and_keeps_the_programs_words(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "log_completions")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: value(place, "log_completions") is False, "no")
+        assert not place.form.typing
+        assert "false" in text_of(place.form)
+
+
+async def test_a_shows_every_setting_and_hides_the_rest_again(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        usual = place.form.count()
+        await pilot.press("a")
+        await wait_for(pilot, lambda: place.form.count() > usual, "more settings")
+        every = [entry.key for entry in place.form._entries if entry.key]
+        assert every == [field.key for field in place.session.config.recipe.fields]
+        await pilot.press("a")
+        await wait_for(pilot, lambda: place.form.count() == usual, "the usual ones")
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+@pytest.mark.parametrize("needle", ["lora_al", "LoRA alpha", "PRL_LORA_ALPHA"])
+async def test_slash_finds_a_setting_by_key_label_or_variable(app, size, needle):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await pilot.press("slash")
+        await wait_for(pilot, lambda: place.query("#finder"), "the finder")
+        await type_text(pilot, needle)
+        finder = place.query_one("#finder")
+        await wait_for(pilot, lambda: finder.value == needle, "the needle typed")
+        assert finder.region.height >= 1, "what is typed is seen"
+        assert needle in text_of(finder)
+        await wait_for(pilot, lambda: place.form.key == "lora_alpha", "the setting found")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
+        assert place.form.has_focus
+        assert place.form.key == "lora_alpha"
+        assert "LoRA alpha" in text_of(place.form)
+
+
+async def test_a_search_without_a_hit_leaves_the_form_usable(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await pilot.press("slash", "q", "q", "q")
+        await wait_for(pilot, lambda: place.form.count() == 0, "no setting of that name")
+        await pilot.press("enter", "down", "3")
+        await wait_for(pilot, lambda: place.form.typing, "typing goes on")
+        assert place.form.key
+
+
+async def test_escape_leaves_the_search_and_shows_all_again(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        usual = place.form.count()
+        await pilot.press("slash", "g", "e", "n")
+        await wait_for(pilot, lambda: place.form.count() < usual, "fewer settings")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.form.count() == usual and not place.query("#finder"), "all of them")
+        assert place.form.has_focus
+
+
+async def test_what_differs_from_the_preset_shows_the_old_value_and_who_changed_it(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("4", "enter")
+        await wait_for(pilot, lambda: "← 2" in text_of(place.form), "the old value")
+        assert "1 changed" in text_of(place.form)
+        await pilot.press("5", "enter", "f")
+        await wait_for(pilot, lambda: "fix" in text_of(place.form), "who changed it")
+        place.session.load(place.session.config.with_values({BATCH: "8"}, Source.ENVIRONMENT, {BATCH: "PRL_X"}))
+        place.update()
+        await wait_for(pilot, lambda: "← 4  PRL_X" in text_of(place.form), "the variable that changed it")
+
+
+async def test_the_line_under_the_form_says_what_the_field_is_from_the_start(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        about = place.query_one("#about")
+        await wait_for(pilot, lambda: "one process" in text_of(about), "the first field's help")
+        await pilot.press("slash", *"seed")
+        await wait_for(pilot, lambda: "--seed" in text_of(about), "the found field's help")
+
+
+async def test_pasted_text_goes_into_the_field_under_the_cursor(app):
+    from textual import events
+
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "model")
+        await pilot.press("enter", "ctrl+u")
+        place.form.post_message(events.Paste("/models/通义 千问\n"))
+        await wait_for(pilot, lambda: value(place, "model") == "/models/通义 千问", "the pasted path")
+        await pilot.press("enter")
+        assert "/models/通义 千问" in text_of(place.form)
+        place.form.go_to(GENERATIONS)
+        await pilot.pause()
+        place.form.post_message(events.Paste("4\n"))
+        await wait_for(pilot, lambda: value(place, GENERATIONS) == 4, "a pasted number")
+
+
+async def test_a_chinese_text_is_typed_edited_and_kept(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "output_dir")
+        await pilot.press("enter", "ctrl+u", "输", "出", "目", "录", "left", "backspace", "x", "enter")
+        await wait_for(pilot, lambda: value(place, "output_dir") == "输出x录", "the edited text")
+        assert "输出x录" in text_of(place.form)
+
+
+async def test_words_of_a_list_are_typed_with_blanks_between(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "reward_funcs")
+        await pilot.press("enter", "ctrl+u", *"one", "space", *"two", "enter")
+        await wait_for(pilot, lambda: value(place, "reward_funcs") == ("one", "two"), "two words")
+
+
+async def test_keys_pressed_quicker_than_the_screen_draws_are_all_kept(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "max_completion_length")
+        from textual import events
+
+        for char in "1234567":
+            pilot.app.post_message(events.Key(char, char))
+        await wait_for(pilot, lambda: value(place, "max_completion_length") == 1234567, "seven digits")
+        assert place.form._editor.text == "1234567"
+
+
+async def test_an_advanced_field_stays_in_sight_while_it_is_typed_back_to_the_presets_value(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "num_iterations")
+        await pilot.press("2", "enter", "a")
+        await wait_for(pilot, lambda: place.form.key == "num_iterations", "the changed field still shown")
+        await pilot.press("1", "2")
+        await wait_for(pilot, lambda: value(place, "num_iterations") == 12, "typing went on in the same field")
+        assert place.form.key == "num_iterations"
+
+
+async def test_a_click_opens_a_field_and_tab_closes_it_with_what_was_typed(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await click_text(pilot, place.form, "accumulation")
+        await wait_for(pilot, lambda: place.form.typing and place.form.key == "gradient_accumulation_steps", "open")
+        await pilot.press("0", "tab")
+        await wait_for(pilot, lambda: not place.form.typing, "closed")
+        assert value(place, "gradient_accumulation_steps") == 10
+
+
+async def test_d_shows_the_whole_verdict_where_only_three_lines_are_in_sight(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: "✗ 2 errors" in text_of(place.verdict), "two errors")
+        assert "more" in text_of(place.verdict)
+        await pilot.press("d")
+        await wait_for(pilot, lambda: "generations 3 → 4" in text_of(place.verdict), "every way out")
+        assert text_of(place.verdict).count("✗") > 2
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.form.has_focus and place.form.region.height > 5, "the form again")
+
+
+async def test_keys_before_the_screen_is_complete_do_no_harm(app):
+    async with app().run_test(size=SMALL) as pilot:
+        from textual import events
+
+        for key in ("v", "escape", "enter", "d", "p", "slash", "f", "u", "l"):
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        place = await configure(pilot)
+        assert isinstance(place.form, SettingsForm)
+        assert isinstance(place.verdict, VerdictView)
