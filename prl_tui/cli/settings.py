@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -144,11 +145,28 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         near = nearest(stack, list(stacks.STACKS))
         known = near or ", ".join(stacks.STACKS)
         raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
+    rows = args.rows if args.rows is not None else _count_rows(config)
     if args.here:
+        from prl_tui.machine import facts, paths
+        from prl_tui.runs import history
+
+        here = facts.here(config, rows=rows, pace=history.pace(paths.runs_dir(), config))
+        return checks.check(config, here, stack)
+    inherited = {}
+    if args.use_env:
         from prl_tui.machine import facts
 
-        return checks.check(config, facts.here(config, rows=args.rows), stack)
-    return checks.check(config, Facts(node_gpus=args.gpus, rows=args.rows), stack)
+        inherited = facts.inherited(os.environ)
+    return checks.check(config, Facts(node_gpus=args.gpus, rows=rows, inherited=inherited), stack)
+
+
+def _count_rows(config: RunConfig) -> int | None:
+    """The rows of the training data, where its files lie here."""
+    if not config.recipe.data.batch.rows:
+        return None
+    from prl_tui.machine import rows
+
+    return rows.of_config(config, Path.cwd())[0]
 
 
 def lines(report: Report) -> list[str]:

@@ -60,7 +60,7 @@ def _base(source: str) -> RunConfig:
         raise CommandError(t("SOURCE is empty; prl-grpo/standard-4gpu would work."))
     found = catalog(only=name) if _plain(name) else catalog()
     recipe = found.find(name)
-    if recipe is not None and (preset in recipe.presets or not (slash or os.path.isfile(source))):
+    if recipe is not None and (preset in recipe.presets or not (slash or Path(source).is_file())):
         return resolve(recipe, preset)
     if source.endswith(".toml") or _exists(source):
         try:

@@ -10,7 +10,7 @@ import msgspec
 from prl_tui.core import batch as batches
 from prl_tui.core import devices, layout, stacks
 from prl_tui.core.batch import Batch, Numbers, Violation
-from prl_tui.core.config import RunConfig
+from prl_tui.core.config import RunConfig, template_keys
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
 
@@ -45,30 +45,45 @@ class Case(msgspec.Struct, frozen=True):
     stack: Stack
     values: Mapping[str, Any]
     """Part → value."""
-    node_gpus: int | None
-    needs_gpu: bool
-    swift: bool
-    train_part: str
+    node_gpus: int | None = None
+    needs_gpu: bool = False
+    swift: bool = False
+    train_part: str = ""
+    """The part that holds a batch for all processes together."""
+    followers: Mapping[str, str] = {}
+    """Part → the part whose value it takes while nobody sets it."""
 
     def with_values(self, changes: Mapping[str, Any]) -> Case:
-        """The case with some parts changed."""
-        return Case(self.rule, self.stack, {**self.values, **changes}, self.node_gpus, self.needs_gpu,
-                    self.swift, self.train_part)  # fmt: skip
+        """The case with some parts changed, and those that follow them."""
+        values = {**self.values, **changes}
+        for part, source in self.followers.items():
+            if source in changes and part not in changes:
+                values[part] = changes[source]
+        return msgspec.structs.replace(self, values=values)
 
 
 def case(config: RunConfig, stack: Stack, node_gpus: int | None) -> Case:
     """What the rules read of a config."""
     recipe = config.recipe
-    found = {part: config.value(recipe.part(part)) for part in PARTS if recipe.part(part) in recipe.by_key}
-    rule = recipe.data.batch.rule
+    keys = {part: recipe.part(part) for part in PARTS if recipe.part(part) in recipe.by_key}
+    found = {part: config.value(key) for part, key in keys.items()}
+    parts = {key: part for part, key in keys.items()}
+    followers = {}
+    for part, key in keys.items():
+        if config.follows(key):
+            named = template_keys(config.settings[key].value)
+            if len(named) == 1 and named[0] in parts:
+                followers[part] = parts[named[0]]
     total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
-    swift = "swift" in stack.name
-    return Case(rule, stack, found, node_gpus, recipe.data.needs_gpu, swift, total)
+    return Case(
+        recipe.data.batch.rule, stack, found, node_gpus, recipe.data.needs_gpu, "swift" in stack.name, total, followers
+    )
 
 
 def stack_of(config: RunConfig, override: str = "") -> Stack:
     """The stack whose rules hold: what the person picks, else the recipe's own."""
-    return stacks.find(override or config.recipe.data.stack)
+    chosen = config.value("stack") if "stack" in config.settings else None
+    return stacks.find(override or chosen or config.recipe.data.stack)
 
 
 def numbers(case: Case) -> Numbers:

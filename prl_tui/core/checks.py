@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prl_tui.core import assess, explain, fixes, values
+from prl_tui.core import advice, assess, explain, fixes, values
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch, Violation
@@ -10,7 +10,7 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import ORDER, Facts, Finding, Fix, Report
 from prl_tui.core.recipe import Field
 from prl_tui.core.stacks import Stack
-from prl_tui.core.steps import Schedule, Steps
+from prl_tui.core.steps import Schedule
 from prl_tui.i18n import nt, t
 
 _NOTHING = Facts()
@@ -26,7 +26,11 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     named = {config.recipe.part(violation.part) for violation in found.violations}
     findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
     findings += _broken_rules(config, stack, case, found)
-    findings += _lengths(schedule, length)
+    findings += advice.length(schedule, length, facts)
+    findings += advice.evaluator(config, found.batch)
+    if config.preset:
+        findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack_name))
+    findings += advice.environment(config, facts)
     findings += _machine(config, facts)
     findings.sort(key=lambda finding: ORDER[finding.severity])
     return Report(config, stack, found.devices, found.batch, length, tuple(findings))
@@ -86,21 +90,6 @@ def _train_rows(config: RunConfig, rows: int | None) -> int | None:
     if rows is None or not ratio or ("val_dataset" in config.settings and config.value("val_dataset")):
         return rows
     return rows - int(rows * ratio)
-
-
-def _lengths(schedule: Schedule, length: Steps | None) -> list[Finding]:
-    """What the length of the run means for saving and evaluating."""
-    total = length.total if length else schedule.max_steps
-    found = []
-    if total and schedule.save_steps and schedule.save_steps > total:
-        message = t(
-            "The run ends after {total} steps, before the first save at step {every}.",
-            total=f"{total:,}",
-            every=schedule.save_steps,
-        )
-        why = t("A run that dies leaves nothing to resume from.")
-        found.append(Finding("no-save-before-end", "warning", "save_steps", message, why))
-    return found
 
 
 def _machine(config: RunConfig, facts: Facts) -> list[Finding]:

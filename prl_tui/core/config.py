@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -119,6 +119,8 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
 
 def resolve(recipe: Recipe, preset: str = "") -> RunConfig:
     """The recipe's defaults with a preset over them. KeyError for a preset that it does not have."""
+    if preset in recipe.baselines:
+        return cast("RunConfig", recipe.baselines[preset])
     chosen = recipe.presets[preset].values if preset else {}
     settings = {
         field.key: _setting(field, chosen[field.key], Source.PRESET, preset)
@@ -126,7 +128,8 @@ def resolve(recipe: Recipe, preset: str = "") -> RunConfig:
         else _setting(field, field.default, Source.DEFAULT, "")
         for field in recipe.fields
     }
-    return RunConfig(recipe, preset, settings)
+    recipe.baselines[preset] = RunConfig(recipe, preset, settings)
+    return cast("RunConfig", recipe.baselines[preset])
 
 
 def from_environment(config: RunConfig, environment: Mapping[str, str]) -> RunConfig:

@@ -60,9 +60,13 @@ class Facts(msgspec.Struct, frozen=True):
     rows_source: str = ""
     port_owner: str | None = None
     """Who holds the master port on this box; None when it is free or not looked at."""
+    seconds_per_step: float | None = None
+    """From an earlier run of the same recipe on as many processes."""
+    pace_source: str = ""
+    """Which run that was."""
     missing_files: tuple[str, ...] = ()
     inherited: Mapping[str, str] = {}
-    """Launch variables that the surrounding environment sets already."""
+    """Variables of the surrounding environment that a launch would take over."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -87,4 +91,5 @@ class Report(msgspec.Struct, frozen=True):
     @property
     def first_fix(self) -> Fix | None:
         """The first fix of the worst finding that has one."""
-        return next((finding.fixes[0] for finding in self.findings if finding.fixes), None)
+        asked = (finding for finding in self.findings if finding.severity != "note")
+        return next((finding.fixes[0] for finding in asked if finding.fixes), None)

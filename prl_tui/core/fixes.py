@@ -23,19 +23,58 @@ TUNABLE = (
 )  # fmt: skip
 
 
+TRAIN = {"num_generations", "per_device_train_batch_size", "nproc_per_node"}
+COUNTED = {"gradient_accumulation_steps", "steps_per_generation", "generation_batch_size"}
+EVALUATION = {"num_generations", "num_generations_eval", "per_device_eval_batch_size", "nproc_per_node"}
+PLACES = {"nproc_per_node", "cuda_visible_devices"}
+SINGLE_BATCH = {"batch_size", "micro_batch_size", "nproc_per_node", "gradient_accumulation_steps", "train_batch_size"}
+
+INVOLVED: dict[str, set[str]] = {
+    "num-generations-divides": TRAIN | COUNTED,
+    "num-generations-min": {"num_generations"},
+    "eval-batch-divides": EVALUATION,
+    "eval-rows": EVALUATION,
+    "steps-per-generation-positive": {"steps_per_generation"},
+    "generation-batch-divides": {"generation_batch_size", "per_device_train_batch_size", "nproc_per_node"},
+    "generation-batch-agrees": COUNTED | {"per_device_train_batch_size", "nproc_per_node"},
+    "generation-batch-and-steps": {"generation_batch_size", "steps_per_generation"},
+    "global-batch-divides": {"global_batch_size", "per_device_train_batch_size", "nproc_per_node"},
+    "total-batch-too-small": SINGLE_BATCH,
+    "accumulation-zero": SINGLE_BATCH,
+    "deepspeed-triple": SINGLE_BATCH,
+    "sequence-parallel-exceeds": {"nproc_per_node"},
+    "tensor-parallel-divides": {"vllm_tensor_parallel_size", "nproc_per_node"},
+    "infer-workers-exceed-processes": {"num_infer_workers", "nproc_per_node"},
+}
+"""Which fields a rule reads; the GPU rules read PLACES."""
+
+
+OPTIONAL = {"steps_per_generation", "generation_batch_size", "num_generations_eval"}
+"""Fields that can be left out."""
+
+
 def search(config: RunConfig, case: Case, found: Assessment) -> tuple[Fix, ...]:
     """Fixes for the broken rules; empty where nothing is broken or no change of up to three fields helps."""
     if not found.errors:
         return ()
     parts = [part for part in TUNABLE if part in case.values]
-    single = _single(config, case, found, parts)
+    readers = [_involved(case, violation.code) for violation in found.violations if violation.severity == "error"]
+    alone = set.intersection(*readers)
+    single = _single(config, case, found, [part for part in parts if part in alone])
     if single:
         return tuple(_fix(config, {part: value}) for _, part, value in single[:MOST])
+    together = set.union(*readers)
     for size in (2, 3):
-        several = _several(config, case, found, parts, size)
+        several = _several(config, case, found, [part for part in parts if part in together], size)
         if several:
             return tuple(_fix(config, changes) for _, changes in several[:MOST])
     return ()
+
+
+def _involved(case: Case, code: str) -> set[str]:
+    """The fields that a rule reads, and those that these follow."""
+    read = INVOLVED.get(code, PLACES)
+    return read | {source for part, source in case.followers.items() if part in read}
 
 
 def _single(config: RunConfig, case: Case, found: Assessment, parts: list[str]) -> list[tuple[float, str, Any]]:
@@ -75,6 +114,8 @@ def _candidates(config: RunConfig, case: Case, found: Assessment, part: str) -> 
         yield from _device_lists(case, found)
         return
     field = config.recipe.by_key[config.recipe.part(part)]
+    if part in OPTIONAL and now is not None:
+        yield None
     if not isinstance(now, int) and not config.settings[field.key].problem:
         return  # a field that nobody set is not offered
     low = max(1, int(field.min or 1))
@@ -104,7 +145,7 @@ def _several(
     config: RunConfig, case: Case, found: Assessment, parts: list[str], size: int
 ) -> list[tuple[float, dict[str, Any]]]:
     """Changes of `size` fields that work, smallest change first. Tried only where no smaller one does."""
-    near = {part: _nearby(config, case, found, part, 8 if size == 2 else 4) for part in parts}
+    near = {part: _nearby(config, case, found, part, 6 if size == 2 else 3) for part in parts}
     works: list[tuple[float, dict[str, Any]]] = []
     for chosen in combinations([part for part in parts if near[part]], size):
         for changes in _grid(near, chosen):
@@ -138,6 +179,8 @@ def _grid(near: dict[str, list[Any]], parts: tuple[str, ...]) -> Iterator[dict[s
 
 def _cost(now: object, value: object) -> float:
     """How far a change is; of two equal ones the lower value comes first."""
+    if value is None:
+        return 0.5
     if isinstance(now, int) and isinstance(value, int):
         return abs(now - value) + (0.001 if value > now else 0)
     return 1.5
@@ -145,13 +188,12 @@ def _cost(now: object, value: object) -> float:
 
 def _fix(config: RunConfig, changes: dict[str, Any]) -> Fix:
     keys = {config.recipe.part(part): value for part, value in changes.items()}
-    words = [
-        t(
-            "{label} {old} → {new}",
-            label=config.recipe.by_key[key].label,
-            old=config.text(key) or "–",
-            new=value,
-        )
-        for key, value in keys.items()
-    ]
+    words = [_words(config, key, value) for key, value in keys.items()]
     return Fix(keys, ", ".join(words))
+
+
+def _words(config: RunConfig, key: str, value: object) -> str:
+    label = config.recipe.by_key[key].label
+    if value is None:
+        return t("leave out {label}", label=label)
+    return t("{label} {old} → {new}", label=label, old=config.text(key) or "–", new=value)

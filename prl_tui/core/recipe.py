@@ -97,6 +97,10 @@ class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rule: BatchRule = "none"
     fields: dict[str, str] = {}
     """Part → field key, where the program's name differs from the usual one."""
+    rows: tuple[str, ...] = ()
+    """Fields that name the files of the training data, whose rows set the length of a run."""
+    evaluator: str = ""
+    """The field that says how many answers a second model gives to score one completion."""
 
 
 class Anchor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,7 +166,7 @@ class PresetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 class Recipe:
     """A training program that the tool knows: the file's data with its shared fields resolved."""
 
-    __slots__ = ("by_key", "data", "fields", "origin", "presets")
+    __slots__ = ("baselines", "by_key", "data", "fields", "origin", "presets")
 
     def __init__(self, data: RecipeFile, fields: tuple[Field, ...], presets: Mapping[str, Preset], origin: str) -> None:
         self.data = data
@@ -170,6 +174,8 @@ class Recipe:
         self.presets = dict(presets)
         self.origin = origin
         self.by_key: dict[str, Field] = {field.key: field for field in fields}
+        self.baselines: dict[str, Any] = {}
+        """Preset → its run config, made once (`config.resolve`)."""
 
     @property
     def name(self) -> str:

@@ -82,7 +82,11 @@ def _int(field: Field, raw: object) -> tuple[Any, str]:
 
 def _float(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
-        if not abs(raw) < 10**300:  # an infinity, a nan, an integer that no float can hold
+        try:
+            finite = math.isfinite(raw)
+        except OverflowError:  # an integer that no float can hold
+            finite = False
+        if not finite:
             return None, _not_number(field, raw)
         return raw, _bounds(field, raw)
     text = raw.strip() if isinstance(raw, str) else ""

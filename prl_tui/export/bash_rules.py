@@ -18,7 +18,7 @@ def rules(plan: LaunchPlan) -> list[str]:
     """The lines that check the plan's rules, on the variables that carry the fields."""
     recipe = plan.config.recipe
     stack = stack_of(plan.config)
-    maker = {"grpo": _grpo, "global": _global}.get(recipe.data.batch.rule)
+    maker = {"grpo": _grpo, "global": _global, "minionerec-sft": _minionerec_sft}.get(recipe.data.batch.rule)
     lines = _devices(plan, stack) if _counts_gpus(plan) else []
     return lines + (maker(plan, stack) if maker else [])
 
@@ -76,40 +76,52 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
         f'  fail "{told}"',
         "fi",
     ]
-    if "swift" not in stack.name:
-        return lines
-    return [*lines, *_rollout(plan, stack)]
+    return [*lines, *_rollout(plan, stack)] if "swift" in stack.name else lines
+
+
+def _yes(plan: LaunchPlan, part: str) -> str:
+    """A test that a yes-or-no part says yes; `false` where the recipe has no such field."""
+    key = _key(plan, part)
+    return f"[[ ${name_of(key)} == {literal(plan.config.recipe.by_key[key].words[0])} ]]" if key else "false"
+
+
+def _refuse(test: str, sentence: str) -> list[str]:
+    return [f"if {test}; then", f'  fail "{sentence}"', "fi"]
 
 
 def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
     """Who generates, and what follows for the GPUs. Source: ms-swift's grpo_trainer.py and its argument checks."""
-    lines = ["rollout=false"]
-    for part in ("use_vllm", "use_lmdeploy"):
-        key = _key(plan, part)
-        if key:
-            yes = literal(plan.config.recipe.by_key[key].words[0])
-            lines.append(f"if [[ ${name_of(key)} == {yes} ]]; then rollout=true; fi")
+    vllm, lmdeploy = _yes(plan, "use_vllm"), _yes(plan, "use_lmdeploy")
+    processes = _override(plan, "nproc_per_node")
+    known = "[[ -n $visible ]] && (( processes > 0 ))"
+    lines = [f"rollout=false; if {vllm} || {lmdeploy}; then rollout=true; fi"]
     if stack.infer_workers and _key(plan, "num_infer_workers"):
         told = t(
             "{variable}=$workers: at most one generation worker for each of the $processes processes.",
             variable=_override(plan, "num_infer_workers"),
         )
-        lines += [
-            f"workers={_number(plan, 'num_infer_workers', '0')}",
-            "if [[ $rollout == true ]] && (( processes > 0 && workers > processes )); then",
-            f'  fail "{told}"',
-            "fi",
-        ]
+        lines.append(f"workers={_number(plan, 'num_infer_workers', '0')}")
+        lines += _refuse("[[ $rollout == true ]] && (( processes > 0 && workers > processes ))", told)
+    if stack.vllm_needs_one_each and plan.config.recipe.data.batch.rule == "grpo":
+        told = t(
+            "{processes}: vLLM needs as many visible GPUs ($visible) as processes ($processes).", processes=processes
+        )
+        lines += _refuse(f"{vllm} && {known} && (( visible != processes ))", told)
     told = t(
         "{processes}: $visible visible GPUs cannot be shared out evenly among $processes processes.",
-        processes=_override(plan, "nproc_per_node"),
+        processes=processes,
     )
-    return [
-        *lines,
-        "if [[ $rollout == false && -n $visible ]] && (( processes > 0 && visible % processes != 0 )); then",
-        f'  fail "{told}"',
-        "fi",
-    ]
+    lines += _refuse(f"[[ $rollout == false ]] && {known} && (( visible % processes != 0 ))", told)
+    if _key(plan, "deepspeed"):
+        told = t("{processes}: DeepSpeed needs as many processes as visible GPUs ($visible).", processes=processes)
+        test = f"[[ $rollout == false && -n ${_var(plan, 'deepspeed')} ]] && {known} && (( visible > processes ))"
+        lines += _refuse(test, told)
+    if _key(plan, "vllm_tensor_parallel_size") and not stack.infer_workers:
+        variable = _override(plan, "vllm_tensor_parallel_size")
+        told = t("{variable}=$tensor: the $processes processes are not a multiple of it.", variable=variable)
+        lines.append(f"tensor={_number(plan, 'vllm_tensor_parallel_size', '1')}")
+        lines += _refuse("(( processes > 0 && tensor > 1 && processes % tensor != 0 ))", told)
+    return lines
 
 
 def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
@@ -126,20 +138,52 @@ def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
         "{variable}=$generations does not divide the generation batch $generation_batch; valid: $valid.",
         variable=_override(plan, "num_generations"),
     )
+    lines.append(f"step=$(( {_number(plan, 'per_device_train_batch_size', '0')} * world ))")
+    lines.append(f"generation_batch=$(( step{factor} ))")
+    if stack.accumulation_counts:
+        lines += _generation_batch(plan, stack)
+    lines.append(f"generations={_number(plan, 'num_generations', '0')}")
     lines += [
-        f"generation_batch=$(( {_number(plan, 'per_device_train_batch_size', '0')} * world{factor} ))",
-        f"generations={_number(plan, 'num_generations', '0')}",
         "if (( generations > 0 && generation_batch % generations != 0 )); then",
         '  valid=$(divisors "$generation_batch")',
         f'  fail "{told}"',
         "fi",
     ]
-    return lines + _evaluation(plan)
+    if _key(plan, "sequence_parallel_size"):
+        variable = _override(plan, "sequence_parallel_size")
+        told = t("{variable}=$sequence is more than the $world processes.", variable=variable)
+        lines.append(f"sequence={_number(plan, 'sequence_parallel_size', '1')}")
+        lines += _refuse("(( world > 0 && sequence > world ))", told)
+    return lines + _evaluation(plan, stack)
 
 
-def _evaluation(plan: LaunchPlan) -> list[str]:
+def _generation_batch(plan: LaunchPlan, stack: Stack) -> list[str]:
+    """A generation batch that is given, beside the steps that may be given too."""
+    given, steps = _var(plan, "generation_batch_size"), _var(plan, "steps_per_generation")
+    if not given:
+        return []
+    variable = _override(plan, "generation_batch_size")
+    told = t(
+        "{variable}=$generation_batch is not a multiple of per-device batch × processes = $step.", variable=variable
+    )
+    lines = [f"product=$generation_batch; if [[ -n ${given} ]]; then generation_batch=${given}; fi"]
+    lines += _refuse("(( step > 0 && generation_batch % step != 0 ))", told)
+    if steps:
+        both = f"[[ -n ${given} && -n ${steps} ]]"
+        agree = "" if stack.both_given == "error" else " && (( generation_batch != product ))"
+        told = t(
+            "{variable}=$generation_batch does not go with {steps}; set one of them.",
+            variable=variable,
+            steps=_override(plan, "steps_per_generation"),
+        )
+        lines += _refuse(f"{both}{agree}", told)
+    return lines
+
+
+def _evaluation(plan: LaunchPlan, stack: Stack) -> list[str]:
     if not _key(plan, "per_device_eval_batch_size"):
         return []
+    own = _number(plan, "num_generations_eval", "0") if stack.generations_eval else "0"
     told = t(
         "{variable}=$each_eval: the evaluation batch $eval_batch is not a multiple of $generations generations.",
         variable=_override(plan, "per_device_eval_batch_size"),
@@ -148,6 +192,7 @@ def _evaluation(plan: LaunchPlan) -> list[str]:
         *_evaluates(plan),
         f"each_eval={_number(plan, 'per_device_eval_batch_size', '0')}",
         "eval_batch=$(( each_eval * world ))",
+        *([f"if (( {own} > 0 )); then generations={own}; fi"] if own != "0" else []),
         "if [[ $evaluates == true ]] && (( generations > 0 && eval_batch % generations != 0 )); then",
         f'  fail "{told}"',
         "fi",
@@ -181,6 +226,22 @@ def _global(plan: LaunchPlan, stack: Stack) -> list[str]:  # noqa: ARG001
         "if (( step > 0 && batch % step != 0 )); then",
         f'  fail "{told}"',
         "fi",
+    ]
+
+
+def _minionerec_sft(plan: LaunchPlan, stack: Stack) -> list[str]:  # noqa: ARG001
+    if not (_key(plan, "batch_size") and _key(plan, "micro_batch_size")):
+        return []
+    world = f"{_number(plan, 'nproc_per_node', '0')} * {_number(plan, 'nnodes', '1')}"
+    told = t(
+        "{variable}=$batch: $batch // $micro // $world is 0 accumulation steps; at least 1 is needed.",
+        variable=_override(plan, "batch_size"),
+    )
+    return [
+        f"batch={_number(plan, 'batch_size', '0')}",
+        f"micro={_number(plan, 'micro_batch_size', '0')}",
+        f"world=$(( {world} ))",
+        *_refuse("(( batch > 0 && micro > 0 && world > 0 && batch / micro / world < 1 ))", told),
     ]
 
 

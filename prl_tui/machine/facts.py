@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.i18n import t
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 
+LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
 
-def here(config: RunConfig, snapshot: GpuSnapshot | None = None, rows: int | None = None) -> Facts:
+
+def inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables around a launch that a check reads: GPUs, the scheduler's job, and names that look like them."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in LAUNCH_VARIABLES or ("VISIBLE" in name.upper() and "CUDA" in name.upper())
+    }
+
+
+def here(
+    config: RunConfig,
+    snapshot: GpuSnapshot | None = None,
+    rows: int | None = None,
+    pace: tuple[float | None, str] = (None, ""),
+) -> Facts:
     """The facts of this box for a config; without a snapshot the GPUs are looked at now."""
     if snapshot is None:
         from prl_tui.machine.gpu_feed import once
@@ -19,6 +38,9 @@ def here(config: RunConfig, snapshot: GpuSnapshot | None = None, rows: int | Non
         node_gpus=len(snapshot.gpus) if known else 0 if config.recipe.data.needs_gpu else None,
         gpus=tuple(_use(gpu) for gpu in snapshot.gpus) if known else None,
         rows=rows,
+        seconds_per_step=pace[0],
+        pace_source=pace[1],
+        inherited=inherited(os.environ),
         port_owner=_port_owner(config),
     )
 

@@ -4,11 +4,42 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
-from prl_tui.runs import overview
+from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Facts
+from prl_tui.machine import facts, paths, rows
+from prl_tui.machine.gpus import GpuSnapshot
+from prl_tui.runs import history, overview
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
+
+
+class BoxFacts:
+    """What this box knows of a config beside its GPUs: the rows of its data, the pace of earlier runs.
+
+    Looked up on a thread, once for each set of values that it depends on; until then they are unknown.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[object, tuple[int | None, tuple[float | None, str]]] = {}
+        self._asked: set[object] = set()
+
+    def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
+        """The facts as far as they are known now."""
+        data = tuple(config.text(key) for key in (*config.recipe.data.batch.rows, "workdir") if key in config.settings)
+        key = (config.recipe.name, config.number("nproc_per_node"), data)
+        if key not in self._asked:
+            self._asked.add(key)
+            threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
+        count, pace = self._known.get(key, (None, (None, "")))
+        return facts.here(config, snapshot, rows=count, pace=pace)
+
+    def _look_up(self, key: object, config: RunConfig) -> None:
+        count, _ = rows.of_config(config, Path.cwd())
+        self._known[key] = (count, history.pace(paths.runs_dir(), config))
+
 
 TURN = 0.25
 """Seconds between two looks at a run that lives."""

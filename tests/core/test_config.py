@@ -110,7 +110,8 @@ RAW = {
 def raw_values() -> st.SearchStrategy[dict[str, object]]:
     def one(field: object) -> st.SearchStrategy[object]:
         kind, choices = field.type, field.choices  # type: ignore[attr-defined]
-        return st.just("") | (RAW.get(kind) or (st.sampled_from(choices) if choices else TEXT | TRICKY))
+        usual = st.sampled_from(choices) if choices else TEXT | TRICKY
+        return st.just("") | RAW.get(kind, usual)
 
     return st.fixed_dictionaries({}, optional={field.key: one(field) for field in PRL.fields})
 

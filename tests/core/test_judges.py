@@ -49,7 +49,7 @@ def case_of(row: Row, stack: str, split_by_default: bool) -> Case:
         "num_generations_eval": row.get("nge"),
         "sequence_parallel_size": row.get("sp", 1),
     }
-    return Case("grpo", stacks.find(stack), values, None, False, True, "")
+    return Case("grpo", stacks.find(stack), values, swift=True)
 
 
 LEAST = {"bs": 1, "ebs": 1, "ga": 1, "world": 1, "gbs": 1, "spg": 0}

@@ -116,12 +116,14 @@ def test_the_example_in_each_sentence_really_works(one: Field) -> None:
 
 @pytest.mark.parametrize("one", EVERY_FIELD)
 def test_every_default_is_a_right_value_of_its_field(one: Field) -> None:
+    if one.template:
+        pytest.skip("it follows other fields")
     assert values.parse(one, one.default)[1] == ""
 
 
 @pytest.mark.parametrize("one", EVERY_FIELD)
 def test_what_a_field_shows_reads_back_as_the_same_value(one: Field) -> None:
-    value, _ = values.parse(one, one.default)
+    value, _ = values.parse(one, None if one.template else one.default)
     if value is not None:
         assert values.parse(one, values.show(one, value)) == (value, "")
 

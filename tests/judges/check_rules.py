@@ -24,7 +24,7 @@ TEXTS = {
     "must be evenly divisible by num_generations (": "train",
     "num_generations must be greater than 1": "too-few",
     "is smaller than total_eval_batch_size": "eval-rows",
-    "division or modulo by zero": "zero-division",
+    "modulo by zero": "zero-division",
     "maxlen must be non-negative": "negative",
     "batch_size should be a positive integer": "batch-zero",
 }

@@ -79,7 +79,7 @@ def _evaluates33(c: Case) -> bool:
 
 
 def swift35(c: Case) -> str:
-    """ms-swift 3.5 with TRL 0.18 or 0.19: TRL's dataclass speaks first."""
+    """ms-swift 3.5 with TRL 0.19: TRL's dataclass speaks first, and asks for no validation data before its rule."""
     unit, spg, gbs = c["bs"] * c["world"], c["spg"], c["gbs"]
     if gbs is not None and spg is not None:
         return "both"
@@ -94,7 +94,7 @@ def swift35(c: Case) -> str:
     if gbs < 2 or gbs % c["ng"]:
         return "train"
     held_out = c["ebs"] * c["world"]
-    if _evaluates33(c) and (held_out < 2 or held_out % c["ng"]):
+    if c["eval"] != "no" and (held_out < 2 or held_out % c["ng"]):
         return "eval"
     return ""
 

@@ -82,15 +82,14 @@ def _module(path: Path, package: Path) -> Module:
         if isinstance(node, ast.ImportFrom) and node.module == "prl_tui.i18n":
             module.functions.update({alias.asname or alias.name: alias.name for alias in node.names})
     for node in ast.walk(module.tree):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if _has_value(node) else []
-        names = [target.id for target in targets if isinstance(target, ast.Name)]
-        if names and _is_marked(node.value, module):
-            module.marked.update(names)
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_marked(node.value, module):
+            module.marked.update(target.id for target in targets if isinstance(target, ast.Name))
     return module
-
-
-def _has_value(node: ast.AST) -> bool:
-    return isinstance(node, ast.AnnAssign) and node.value is not None
 
 
 def _function(node: ast.Call, module: Module) -> str:
@@ -260,7 +259,7 @@ def mo_bytes(translations: Mapping[str, str]) -> bytes:
     start = 28 + 16 * len(pairs)
     keys, values = b"", b""
     key_table, value_table = [], []
-    for key, value in pairs:
+    for key, _ in pairs:
         key_table.append((len(key), start + len(keys)))
         keys += key + b"\0"
     for _, value in pairs:
@@ -290,11 +289,27 @@ def problems(found: Sentences, book: Book, compiled: bytes | None) -> list[str]:
     return said
 
 
-def check() -> int:
+def check(path: Path = PO) -> int:
     """Say what is wrong; 1 if anything is."""
-    mo = PO.with_suffix(".mo")
-    found = extract()
-    said = problems(found, read_po(), mo.read_bytes() if mo.exists() else None)
+    return _judge(extract(), path)
+
+
+def update(path: Path = PO) -> int:
+    """Merge and compile; 1 while something is left for a person."""
+    found, book = extract(), read_po(path)
+    for sentence, old in book.translations.items():
+        if sentence not in found.files:
+            print(f"dropped: {sentence!r} ({old})")
+    kept = {sentence: book.translations.get(sentence, "") for sentence in found.files}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(po_text(book.head, found.files, kept), "utf-8")
+    path.with_suffix(".mo").write_bytes(mo_bytes(kept))
+    return _judge(found, path)
+
+
+def _judge(found: Sentences, path: Path) -> int:
+    mo = path.with_suffix(".mo")
+    said = problems(found, read_po(path), mo.read_bytes() if mo.exists() else None)
     for line in said:
         print(line)
     if said:
@@ -302,19 +317,6 @@ def check() -> int:
     else:
         print(f"{len(found.files)} sentences, all translated")
     return 1 if said else 0
-
-
-def update() -> int:
-    """Merge and compile; 1 while something is left for a person."""
-    found, book = extract(), read_po()
-    for sentence, old in book.translations.items():
-        if sentence not in found.files:
-            print(f"dropped: {sentence!r} ({old})")
-    kept = {sentence: book.translations.get(sentence, "") for sentence in found.files}
-    PO.parent.mkdir(parents=True, exist_ok=True)
-    PO.write_text(po_text(book.head, found.files, kept), "utf-8")
-    PO.with_suffix(".mo").write_bytes(mo_bytes(kept))
-    return check()
 
 
 def main() -> int:

@@ -1,0 +1,133 @@
+"""Findings beyond the rules: how long a run is, what it costs, what another batch asks of the learning rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from prl_tui.core.batch import Batch
+from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.steps import Schedule, Steps
+from prl_tui.core.values import number
+from prl_tui.i18n import t
+
+WEEK = 7 * 86400
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Finding]:
+    """What the length of the run means: time, and what it leaves behind if it dies."""
+    total = steps.total if steps else None
+    if total is None:
+        return
+    if schedule.save_steps and schedule.save_steps > total:
+        message = t(
+            "The run ends after {total} steps, before the first save at step {every}.",
+            total=f"{total:,}",
+            every=schedule.save_steps,
+        )
+        why = t("A run that dies leaves nothing to resume from.")
+        yield Finding("no-save-before-end", "warning", "save_steps", message, why)
+    if facts.seconds_per_step is None:
+        return
+    seconds = total * facts.seconds_per_step
+    figures = {"total": f"{total:,}", "pace": f"{facts.seconds_per_step:.3g}", "run": facts.pace_source}
+    if seconds > WEEK:
+        message = t("About {weeks} weeks: {total} steps at {pace} s each.", weeks=f"{seconds / WEEK:.1f}", **figures)
+        why = t("That is the pace of run {run}. Fewer epochs, max_steps or more GPUs make it shorter.", **figures)
+        yield Finding("takes-weeks", "warning", "max_steps", message, why)
+    else:
+        message = t(
+            "About {time}: {total} steps at {pace} s each, the pace of run {run}.", time=span(seconds), **figures
+        )
+        yield Finding("takes-time", "note", "max_steps", message)
+
+
+def span(seconds: float) -> str:
+    """A length of time in words: `3.2 hours`."""
+    if seconds < 5400:
+        return t("{n} minutes", n=f"{seconds / 60:.0f}")
+    if seconds < 2 * 86400:
+        return t("{n} hours", n=f"{seconds / 3600:.1f}")
+    return t("{n} days", n=f"{seconds / 86400:.1f}")
+
+
+def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
+    """What scoring by a second model costs in each step."""
+    key = config.recipe.data.batch.evaluator
+    each = config.number(key) if key else None
+    if each is None or batch.global_batch is None:
+        return
+    message = t(
+        "Each step asks the evaluator for {batch} × {each} = {calls} answers.",
+        batch=batch.global_batch,
+        each=each,
+        calls=f"{batch.global_batch * each:,}",
+    )
+    yield Finding("evaluator-cost", "note", key, message)
+
+
+def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Finding]:
+    """Linear and square-root scaling for a global batch that is not the preset's. Applied only when asked."""
+    if "learning_rate" not in config.settings or not now.global_batch or not before.global_batch:
+        return
+    base, rate = config.baseline().value("learning_rate"), config.value("learning_rate")
+    if now.global_batch == before.global_batch or not base or rate != base:
+        return
+    ratio = now.global_batch / before.global_batch
+    linear, root = float(f"{base * ratio:.3g}"), float(f"{base * math.sqrt(ratio):.3g}")
+    message = t(
+        "The global batch is {now} instead of {before}: linear scaling would give a learning rate of {linear}, square-root {root}.",
+        now=now.global_batch,
+        before=before.global_batch,
+        linear=_rate(linear),
+        root=_rate(root),
+    )
+    fixes = tuple(
+        Fix(
+            {"learning_rate": value},
+            t("learning rate {old} → {new}", old=config.text("learning_rate"), new=_rate(value)),
+        )
+        for value in (linear, root)
+    )
+    yield Finding("learning-rate-scaling", "note", "learning_rate", message, "", fixes)
+
+
+def _rate(value: float) -> str:
+    return number(value).replace("e-0", "e-")
+
+
+def environment(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """Variables around the launch that do something else than they seem to."""
+    for name, value in facts.inherited.items():
+        if name != VISIBLE and _nearly_visible(name):
+            message = t(
+                "{name}={value} is set, and nothing reads it: {right} is the name.",
+                name=name,
+                value=value,
+                right=VISIBLE,
+            )
+            yield Finding("environment-near-miss", "warning", "cuda_visible_devices", message)
+    given, ours = facts.inherited.get(VISIBLE), config.value("cuda_visible_devices")
+    if given is not None and ours is not None and given != ours and "SLURM_JOB_ID" in facts.inherited:
+        message = t("The scheduler gave this job the GPUs {given}, and the config sets {ours}.", given=given, ours=ours)
+        why = t("Another job may have the GPUs that are set here.")
+        fix = Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given))
+        yield Finding("scheduler-gpus", "warning", "cuda_visible_devices", message, why, (fix,))
+
+
+def _nearly_visible(name: str) -> bool:
+    """One letter more, fewer or other than the real name, or another case."""
+    upper = name.upper()
+    if upper == VISIBLE or upper.replace("-", "_") == VISIBLE:
+        return True
+    if abs(len(upper) - len(VISIBLE)) > 1:
+        return False
+    shared = len(_common(upper, VISIBLE)) + len(_common(upper[::-1], VISIBLE[::-1]))
+    return shared >= max(len(upper), len(VISIBLE)) - 1
+
+
+def _common(one: str, other: str) -> str:
+    end = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return one[:end]

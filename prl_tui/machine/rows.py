@@ -1,0 +1,172 @@
+"""How many rows the training data has, counted in its own files: JSONL, CSV, TSV, parquet."""
+
+from __future__ import annotations
+
+import csv
+import glob
+from collections.abc import Iterable
+from pathlib import Path
+
+from prl_tui.core.config import RunConfig
+
+LARGEST = 20 << 30
+"""Bytes of text beyond which nobody counts while a person waits."""
+_CHUNK = 1 << 22
+
+
+def of_config(config: RunConfig, here: Path) -> tuple[int | None, str]:
+    """`(rows, where from)` of the files that a config trains on; `(None, "")` where they are not here."""
+    base = here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
+    total, names = 0, []
+    for key in config.recipe.data.batch.rows:
+        value = config.value(key) if key in config.settings else None
+        for name in value if isinstance(value, tuple) else (value,) if value else ():
+            rows = _of_name(base, str(name))
+            if rows is None:
+                return None, ""
+            total += rows
+            names.append(str(name))
+    return (total, ", ".join(names)) if names else (None, "")
+
+
+def _of_name(base: Path, name: str) -> int | None:
+    """A file, or a pattern that matches one; a data set by name, or a share of one, is not counted."""
+    found = glob.glob(name, root_dir=base) if glob.has_magic(name) else [name]  # noqa: PTH207  (absolute ones too)
+    return count(base / found[0]) if len(found) == 1 else None
+
+
+def count(path: Path) -> int | None:
+    """The rows of one file; None for one that cannot be read, is too large, or is of another kind."""
+    try:
+        if not path.is_file() or path.stat().st_size > LARGEST:
+            return None
+        kind = path.suffix.lower()
+        if kind in {".jsonl", ".ndjson"}:
+            return _lines(path)
+        if kind in {".csv", ".tsv"}:
+            return _records(path, "\t" if kind == ".tsv" else ",")
+        return _parquet(path) if kind == ".parquet" else None
+    except (OSError, ValueError, csv.Error):
+        return None
+
+
+def _chunks(path: Path) -> Iterable[bytes]:
+    with path.open("rb") as file:
+        while part := file.read(_CHUNK):
+            yield part
+
+
+def _lines(path: Path) -> int:
+    """Lines that are not blank; a last one without its end counts."""
+    lines, blank = 0, 0
+    tail = b"\n"
+    for part in _chunks(path):
+        joined = tail[-1:] + part.replace(b"\r", b"")
+        lines += part.count(b"\n")
+        blank += joined.count(b"\n\n") + (joined.count(b"\n\n\n") if b"\n\n\n" in joined else 0)
+        tail = part or tail
+    return max(0, lines + (0 if tail.endswith(b"\n") else 1) - blank)
+
+
+def _records(path: Path, delimiter: str) -> int:
+    """CSV records without the header; a line end inside quotes is part of its record."""
+    if not any(b'"' in part for part in _chunks(path)):
+        return max(0, _lines(path) - 1)
+    csv.field_size_limit(1 << 30)
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        return max(0, sum(bool(row) for row in csv.reader(file, delimiter=delimiter)) - 1)
+
+
+def _parquet(path: Path) -> int | None:
+    """From the footer: FileMetaData's field 3 in Thrift's compact protocol. Source: the parquet-format specification."""
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        if file.tell() < 12:
+            return None
+        file.seek(-8, 2)
+        tail = file.read(8)
+        length = int.from_bytes(tail[:4], "little")
+        if tail[4:] != b"PAR1" or length > 1 << 28:
+            return None
+        file.seek(-8 - length, 2)
+        return Compact(file.read(length)).number_of_rows()
+
+
+class Compact:
+    """As much of Thrift's compact protocol as leads to one number."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def number_of_rows(self) -> int | None:
+        """The i64 in field 3 of the outermost struct."""
+        field = 0
+        while self.at < len(self.data):
+            kind, field = self._header(field)
+            if kind == 0:
+                return None
+            if field == 3:
+                return self._zigzag()
+            self._skip(kind)
+        return None
+
+    def _header(self, before: int) -> tuple[int, int]:
+        byte = self._byte()
+        kind, step = byte & 15, byte >> 4
+        if kind == 0:
+            return 0, 0
+        return kind, before + step if step else self._zigzag()
+
+    def _byte(self) -> int:
+        self.at += 1
+        if self.at > len(self.data):
+            raise ValueError("the parquet footer is cut")
+        return self.data[self.at - 1]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+    def _zigzag(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _skip(self, kind: int) -> None:
+        if kind in {1, 2}:
+            return
+        if kind == 3:
+            self.at += 1
+        elif kind in {4, 5, 6}:
+            self._varint()
+        elif kind == 7:
+            self.at += 8
+        elif kind == 8:
+            self.at += self._varint()
+        elif kind in {9, 10}:
+            self._skip_list()
+        elif kind == 12:
+            self._skip_struct()
+        else:
+            raise ValueError("an unknown type in the parquet footer")
+
+    def _skip_list(self) -> None:
+        byte = self._byte()
+        size = byte >> 4 if byte >> 4 != 15 else self._varint()
+        for _ in range(size):
+            if byte & 15 in {1, 2}:
+                self.at += 1  # a boolean in a list has a byte of its own
+            else:
+                self._skip(byte & 15)
+
+    def _skip_struct(self) -> None:
+        field = 0
+        while True:
+            kind, field = self._header(field)
+            if kind == 0:
+                return
+            self._skip(kind)

@@ -1,0 +1,140 @@
+"""A person's own recipes and presets: they load, they never shadow, and a broken file is named and skipped."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prl_tui.core import catalog
+from prl_tui.core.catalog import Catalog
+
+RECIPE = """
+schema = 1
+name = "mine"
+title = { en = "mine", zh = "我的" }
+launcher = "python"
+[program.python]
+script = "train.py"
+[[field]]
+key = "lr"
+type = "float"
+group = "schedule"
+label = { en = "rate", zh = "学习率" }
+default = "1e-3"
+flag = "--lr"
+"""
+PRESETS = """
+schema = 1
+extends = "prl-grpo"
+[presets.night.values]
+num_generations = 8
+"""
+
+
+def load(folder: Path, **files: str | bytes) -> Catalog:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / f"{name}.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    return catalog.load([folder])
+
+
+def test_a_persons_own_recipe_and_presets_load(tmp_path: Path) -> None:
+    found = load(tmp_path / "own", a=RECIPE, b=PRESETS)
+    assert found.problems == ()
+    assert found.recipes["mine"].origin == str(tmp_path / "own" / "a.toml")
+    assert found.recipes["prl-grpo"].presets["night"].values == {"num_generations": 8}
+    assert "standard-4gpu" in found.recipes["prl-grpo"].presets
+
+
+@pytest.mark.parametrize("name", ["prl-grpo", "demo"])
+def test_a_recipe_with_a_built_in_name_is_a_problem_and_shadows_nothing(tmp_path: Path, name: str) -> None:
+    found = load(tmp_path / "own", a=RECIPE.replace('"mine"', f'"{name}"'))
+    assert found.recipes[name].origin == ""
+    [problem] = found.problems
+    assert f"there is a recipe named {name} already" in problem.message
+
+
+def test_it_does_not_shadow_where_only_one_other_built_in_is_read(tmp_path: Path) -> None:
+    load(tmp_path / "own", a=RECIPE.replace('"mine"', '"demo"'))
+    found = catalog.load([tmp_path / "own"], only="prl-grpo")
+    assert "demo" not in found.recipes
+    assert len(found.problems) == 1
+
+
+def test_a_preset_with_a_built_in_name_is_a_problem_and_shadows_nothing(tmp_path: Path) -> None:
+    found = load(tmp_path / "own", b=PRESETS.replace("night", "standard-4gpu"))
+    assert found.recipes["prl-grpo"].presets["standard-4gpu"].values["num_generations"] == 2
+    assert "has a preset of that name already" in found.problems[0].message
+
+
+NOISE = random.Random(1).randbytes(10_000_000)
+BROKEN = {
+    "syntax": (RECIPE + "\n[oops\n", "line 18: not TOML"),
+    "type": (RECIPE.replace('"float"', '"flaot"'), "field lr, type"),
+    "missing": (RECIPE.replace('name = "mine"', ""), "missing required field `name`"),
+    "unknown": (RECIPE.replace("default =", "defualt ="), "field lr"),
+    "table": ("schema = 1\nfield = 7\n", "Expected"),
+    "preset-field": (RECIPE + "[presets.x.values]\nlrr = 1\n", "presets.x.values.lrr"),
+    "extends": (PRESETS.replace("prl-grpo", "prl-gropo"), "extends: there is no recipe named prl-gropo"),
+    "extends-field": (PRESETS.replace("num_gen", "num_gne"), "presets.night.values.num_gneerations"),
+    "schema": (RECIPE.replace("schema = 1", "schema = 2"), "schema"),
+    "latin": ('name = "é"'.encode("latin-1"), "line 1: this is not UTF-8 text"),
+    "utf16": (RECIPE.encode("utf-16"), "not UTF-8"),
+    "empty": ("", "is empty"),
+    "blank": (" \n\n", "is empty"),
+    "noise": (NOISE, "not UTF-8"),
+    "ascii-noise": (bytes(b % 95 + 32 for b in NOISE[:100_000]) * 100, "line 1: not TOML"),
+    "deep": ("x = " + "[" * 100_000, "not TOML"),
+    "digits": ("x = 1" + "0" * 5000, "not TOML"),
+}
+
+
+@pytest.mark.parametrize(("content", "place"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_named_with_the_place_and_skipped_and_the_rest_works(
+    tmp_path: Path, content: str | bytes, place: str
+) -> None:
+    found = load(tmp_path / "own", broken=content, good=RECIPE)
+    [problem] = found.problems
+    assert problem.message.startswith(str(tmp_path / "own" / "broken.toml"))
+    assert place in problem.message
+    assert "\n" not in problem.message
+    assert len(problem.message) < 500
+    assert "mine" in found.recipes or content != RECIPE
+    assert "prl-grpo" in found.recipes
+
+
+def test_a_directory_and_a_dangling_link_named_like_a_recipe_are_named_and_skipped(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    (folder / "x.toml").mkdir(parents=True)
+    (folder / "y.toml").symlink_to("nowhere")
+    messages = [problem.message for problem in load(folder, good=RECIPE).problems]
+    assert "x.toml is a directory" in messages[0]
+    assert "y.toml: there is no such file" in messages[1]
+
+
+def test_a_file_without_permission_is_named_and_skipped(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    load(folder, secret=PRESETS, good=RECIPE)
+    (folder / "secret.toml").chmod(0)
+    program = f"from prl_tui.core import catalog; print(catalog.load([__import__('pathlib').Path({str(folder)!r})]).problems)"
+    if os.getuid() == 0:
+        for parent in (folder, *folder.parents):
+            if parent.stat().st_mode & 0o5 != 0o5 and parent.stat().st_uid == 0:
+                pytest.skip(f"nobody cannot look into {parent}")
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+        user=65534 if os.getuid() == 0 else None,
+    )  # fmt: skip
+    if "Permission denied" in done.stderr or "ModuleNotFoundError" in done.stderr:
+        pytest.skip("nobody cannot run this Python")
+    assert "secret.toml: no permission to read it." in done.stdout
+    assert "good.toml" not in done.stdout
+
+
+def test_a_folder_that_does_not_exist_is_no_problem(tmp_path: Path) -> None:
+    assert catalog.load([tmp_path / "nowhere"]).problems == ()

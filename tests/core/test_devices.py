@@ -1,0 +1,52 @@
+"""CUDA_VISIBLE_DEVICES, judged by torch 2.13.0's own `torch.cuda._parse_visible_devices`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prl_tui.core import devices
+
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent.parent / "fixtures" / "cases" / "E06.jsonl").read_text("utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
+def test_reported_forms_count_as_torch_counts_them(case: dict[str, object]) -> None:
+    read = devices.read(case["CUDA_VISIBLE_DEVICES"], 4)  # type: ignore[arg-type]
+    assert ("all" if read.listed is None else read.listed) == case["torch_parse_count"]
+    if case["usable_on_a_4_gpu_host"] is not None:
+        assert read.usable == case["usable_on_a_4_gpu_host"]
+
+
+def test_without_a_count_of_the_node_nothing_is_said_about_it() -> None:
+    assert devices.read("0,1").usable is None
+    assert devices.read("0,1").count == 2
+
+
+ITEM = st.one_of(
+    st.integers(-2, 12).map(str),
+    st.sampled_from(["", " ", " 1", "1 ", "+1", "-", "+", "01", "1gpu", "x", "0-3", "0 1", "1.5", "１", "GPU-a", "GPU-b", "MIG-a",
+                     "MIG-b", "GPU-a ", " GPU-a", "MIG-GPU-a/1/2", "9" * 30, "\t2"]),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00,"), max_size=4),
+)  # fmt: skip
+
+
+@pytest.mark.torch
+@given(st.lists(ITEM, min_size=0, max_size=6).map(",".join))
+@settings(max_examples=1000)
+def test_any_list_is_read_as_torch_reads_it(spec: str) -> None:
+    cuda = pytest.importorskip("torch.cuda")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_VISIBLE_DEVICES", spec)
+        try:
+            judged = cuda._parse_visible_devices()
+        except (ValueError, RuntimeError):  # torch itself fails: no program starts
+            return
+    assert list(devices.read(spec).entries) == judged
