@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,3 +97,39 @@ def config_dir() -> Path:
     folder = Path(os.environ["XDG_CONFIG_HOME"]) / "prl-tui"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """An empty folder that everybody may read, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def as_nobody() -> Callable[[Callable[[], object]], str]:
+    """Run a function in a fork without root's power to read everything; what it printed, on either stream."""
+
+    def run(function: Callable[[], object]) -> str:
+        with tempfile.TemporaryFile() as output:
+            child = os.fork()
+            if child == 0:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+                if os.getuid() == 0:
+                    os.setgroups([])
+                    os.setgid(65534)
+                    os.setuid(65534)
+                try:
+                    function()
+                finally:
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    os._exit(0)
+            os.waitpid(child, 0)
+            output.seek(0)
+            return output.read().decode()
+
+    return run

@@ -31,7 +31,7 @@ SINGLE_BATCH = {"batch_size", "micro_batch_size", "nproc_per_node", "gradient_ac
 
 INVOLVED: dict[str, set[str]] = {
     "num-generations-divides": TRAIN | COUNTED,
-    "num-generations-min": {"num_generations"},
+    "num-generations-min": TRAIN | COUNTED,
     "eval-batch-divides": EVALUATION,
     "eval-rows": EVALUATION,
     "steps-per-generation-positive": {"steps_per_generation"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from prl_tui.machine.gpu_feed import GpuFeed, Reading
     from prl_tui.runs.folder import RunFolder
-    from prl_tui.tui.feeds import RunFeed
+    from prl_tui.tui.feeds import BoxFacts, RunFeed
 
 Severity = Literal["information", "warning", "error"]
 NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
@@ -165,6 +166,13 @@ class PrlApp(App[int]):
             self._feeds[folder.id] = RunFeed(folder)
             self._feeds[folder.id].start()
         return self._feeds[folder.id]
+
+    @cached_property
+    def box(self) -> BoxFacts:
+        """What this box knows of a config."""
+        from prl_tui.tui.feeds import BoxFacts
+
+        return BoxFacts()
 
     def gpu_reading(self) -> Reading:
         """The last look at the GPUs; the first call starts the sampler."""

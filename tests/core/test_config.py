@@ -97,10 +97,13 @@ def test_every_preset_survives_toml_with_its_sources(recipe: object, tmp_path: P
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
-TRICKY = st.sampled_from(["中文 路径", "a\nb", "a\r\nb", '"', "'", '"""', "\\", "\t", "🚀", "#x", "[values]", " ", "{DATASET}", "1e-6"])
+TRICKY = st.sampled_from(
+    ["中文 路径", "a\nb", "a\r\nb", '"', "'", '"""', "\\", "\t", "🚀", "#x", "[values]", " ", "{DATASET}", "1e-6"]
+)
 RAW = {
     "int": st.integers(-(10**14), 10**14) | st.sampled_from(["4", " 4 ", "2abc", "08"]),
-    "float": st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(["1e-6", ".5", "5.", "0.40", "1E+2", "x"]),
+    "float": st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["1e-6", ".5", "5.", "0.40", "1E+2", "x"]),
     "bool": st.booleans() | st.sampled_from(["yes", "0", "maybe"]),
     "json": st.sampled_from(['{"a": "中"}', "[1,  2]", "{", "null"]),
     "list": st.lists(TEXT | TRICKY, min_size=1, max_size=4) | st.just("a  b"),

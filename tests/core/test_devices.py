@@ -25,6 +25,11 @@ def test_reported_forms_count_as_torch_counts_them(case: dict[str, object]) -> N
         assert read.usable == case["usable_on_a_4_gpu_host"]
 
 
+def test_a_full_width_digit_is_no_number() -> None:
+    # torch's parser takes any Unicode digit, but the driver, which decides, reads bytes with strtoul.
+    assert devices.read("１").entries == ()
+
+
 def test_without_a_count_of_the_node_nothing_is_said_about_it() -> None:
     assert devices.read("0,1").usable is None
     assert devices.read("0,1").count == 2
@@ -32,9 +37,9 @@ def test_without_a_count_of_the_node_nothing_is_said_about_it() -> None:
 
 ITEM = st.one_of(
     st.integers(-2, 12).map(str),
-    st.sampled_from(["", " ", " 1", "1 ", "+1", "-", "+", "01", "1gpu", "x", "0-3", "0 1", "1.5", "１", "GPU-a", "GPU-b", "MIG-a",
+    st.sampled_from(["", " ", " 1", "1 ", "+1", "-", "+", "01", "1gpu", "x", "0-3", "0 1", "1.5", "GPU-a", "GPU-b", "MIG-a",
                      "MIG-b", "GPU-a ", " GPU-a", "MIG-GPU-a/1/2", "9" * 30, "\t2"]),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00,"), max_size=4),
+    st.text(st.characters(max_codepoint=127, exclude_characters="\x00,"), max_size=4),
 )  # fmt: skip
 
 

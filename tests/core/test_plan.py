@@ -82,7 +82,11 @@ def test_several_nodes_say_who_and_where() -> None:
 
 
 def test_one_node_without_a_port_is_standalone() -> None:
-    assert plan.build(config("standard-4gpu", master_port="")).argv[:3] == ("torchrun", "--nproc_per_node=4", "--standalone")
+    assert plan.build(config("standard-4gpu", master_port="")).argv[:3] == (
+        "torchrun",
+        "--nproc_per_node=4",
+        "--standalone",
+    )
     several = plan.build(config("standard-4gpu", master_port="", nnodes=2)).argv
     assert "--standalone" not in several
 

@@ -52,7 +52,9 @@ def test_plain_numbers_are_accepted(raw: object, value: float) -> None:
 
 
 @pytest.mark.parametrize("kind", ["int", "float"])
-@pytest.mark.parametrize(("raw", "problem"), [("1", "x must be at least 2, not 1."), ("9", "x must be at most 8, not 9.")])
+@pytest.mark.parametrize(
+    ("raw", "problem"), [("1", "x must be at least 2, not 1."), ("9", "x must be at most 8, not 9.")]
+)
 def test_a_number_outside_its_bounds_is_kept_beside_its_problem(kind: str, raw: str, problem: str) -> None:
     assert values.parse(field(kind, min=2, max=8), raw) == (int(raw), problem)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
@@ -61,6 +60,8 @@ class ConfigureScreen(Screen[None]):
         super().__init__()
         self.session = session
         self._ready = False
+        self._fixable: bool | None = None
+        self._said: dict[str, Content] = {}
 
     def compose(self) -> ComposeResult:
         """The first paint: the presets. The rest is mounted right after it."""
@@ -140,22 +141,30 @@ class ConfigureScreen(Screen[None]):
         if self.preview.display:
             self.preview.show(verdict.plan)
         self._about()
-        self.refresh_bindings()
+        if self._fixable != (verdict.first_fix is not None):
+            self._fixable = verdict.first_fix is not None
+            self.refresh_bindings()  # it makes the whole footer anew: not at every keystroke
+
+    def _say(self, where: str, words: Content) -> None:
+        """Put words on a line; the same ones again cost no layout."""
+        if self._said.get(where) != words:
+            self._said[where] = words
+            self.query_one(where, Static).update(words)
 
     def _about(self) -> None:
         config = self.session.config
         stack = self.session.verdict.report.stack
         self.query_one(TopBar).say(f"{config.recipe.data.title} · {t('rules of {stack}', stack=stack.title)}")
         name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
-        self.query_one("#preset-line", Static).update(
+        self._say(
+            "#preset-line",
             Content.assemble(
                 (f"{t('preset')} ▸ ", "$secondary"), (safe(name), "bold"), (f"   p {t('presets')}", "$secondary")
-            )
+            ),
         )
 
     def _look_at_gpus(self) -> None:
         """Draw what the box's GPUs are doing; the verdict on this box follows."""
-        from prl_tui.machine import facts as machine_facts
         from prl_tui.machine.gpus import GpuSnapshot
         from prl_tui.tui.widgets.gpu_table import summary
 
@@ -163,11 +172,11 @@ class ConfigureScreen(Screen[None]):
         snapshot = reading.snapshot
         if snapshot is None and reading.fault is not None:
             snapshot = GpuSnapshot(0.0, fault=reading.fault)  # the driver gives no answer: it counts as no GPU
-        facts = machine_facts.here(self.session.config, snapshot) if snapshot is not None else None
+        facts = self.prl.box.facts(self.session.config, snapshot) if snapshot is not None else None
         table = cast("GpuTable", self.query_one("#gpus"))
         table.show(reading)
         words = reading.problem or (summary(reading.snapshot) if reading.snapshot else t("looking at the GPUs …"))
-        self.query_one("#gpu-line", Static).update(Content(safe(words)))
+        self._say("#gpu-line", Content(safe(words)))
         if facts is not None and facts != self.session.facts:
             self.session.facts = facts
             self.update()
@@ -223,9 +232,7 @@ class ConfigureScreen(Screen[None]):
         if field is not None:
             carrier = field.flag or field.env
             head = "  ".join(part for part in (carrier, field.override) if part)
-            self.query_one("#about", Static).update(
-                Content.assemble((safe(str(field.help)), ""), (f"  {safe(head)}", "$secondary"))
-            )
+            self._say("#about", Content.assemble((safe(str(field.help)), ""), (f"  {safe(head)}", "$secondary")))
 
     def on_verdict_view_applied(self, event: VerdictView.Applied) -> None:
         """A way out."""
@@ -236,10 +243,6 @@ class ConfigureScreen(Screen[None]):
         self.session.finish_typing()
         self.session.apply(fix.changes)
         self.update()
-
-    @on(events.DescendantFocus)
-    def _keys_of_focus(self) -> None:
-        self.refresh_bindings()
 
     def on_gpu_table_selection_changed(self, event: GpuTable.SelectionChanged) -> None:
         """GPUs ticked: the list of them. None at all is no choice: an unset list means every GPU."""
