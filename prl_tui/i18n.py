@@ -64,7 +64,7 @@ def t(sentence: str, /, **values: object) -> str:
     >>> t("{n} GPUs", n=2)
     '2 GPUs'
     """
-    found = _now.sentences.get(sentence) or sentence
+    found = (sentence and _now.sentences.get(sentence)) or sentence
     return found.format(**values) if values else found
 
 
@@ -76,3 +76,18 @@ def nt(one: str, many: str, n: int, /, **values: object) -> str:
 def mark(sentence: str) -> str:
     """The sentence itself: marks it for the catalogue where it is data, and `t` is called later."""
     return sentence
+
+
+def cells(text: str) -> int:
+    """Terminal cells of a text of our own: wide characters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def pad(text: str, width: int, right: bool = False) -> str:
+    """Text of our own in `width` cells at least; `right` puts the blanks before it."""
+    blanks = " " * max(0, width - cells(text))
+    return blanks + text if right else text + blanks

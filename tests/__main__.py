@@ -18,7 +18,7 @@ STEPS: dict[str, list[str]] = {
     "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
     "types": [PYTHON, "-m", "mypy"],
     "imports": [PYTHON, "-c", "from importlinter.cli import lint_imports_command as run; run()"],
-    "catalogue": [PYTHON, "-m", "tests.tools.catalogue", "check"],
+    "catalogue": [PYTHON, "tests/tools/catalogue.py", "check"],
     "fast": [PYTHON, "-m", "pytest", "-q", "-n", WORKERS, "-m", "not slow and not torch", "--durations=8"],
     "slow": [PYTHON, "-m", "pytest", "-q", "-m", "slow or torch", "--durations=15"],
 }

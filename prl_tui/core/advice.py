@@ -5,15 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule, Steps
 from prl_tui.core.values import number
 from prl_tui.i18n import t
 
 WEEK = 7 * 86400
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def too_few_rows(stack: Stack, found: Assessment, rows: int | None) -> Iterator[Finding]:
+    """Not one generation batch: ms-swift 4.6 then stops with a sentence about max_steps."""
+    batch, generations = found.batch, found.numbers.generations
+    if (
+        rows is None
+        or batch.rule != "grpo"
+        or not stack.accumulation_counts
+        or not generations
+        or not batch.generation_batch
+    ):
+        return
+    prompts = batch.generation_batch // generations
+    if rows < prompts:
+        message = t(
+            "The data has {rows} rows, and one generation batch takes {prompts} prompts.", rows=rows, prompts=prompts
+        )
+        yield Finding("too-few-rows", "error", "per_device_train_batch_size", message)
 
 
 def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Finding]:

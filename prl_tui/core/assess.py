@@ -108,7 +108,7 @@ def _given(case: Case) -> Numbers:
         generations_eval=_int(value.get("num_generations_eval")),
         steps_per_generation=_int(value.get("steps_per_generation")),
         generation_batch=_int(value.get("generation_batch_size")),
-        eval_on=_evaluates(value),
+        eval_on=_evaluates(value, case.stack),
         per_device_eval=_int(value.get("per_device_eval_batch_size")),
         total=_int(value.get(case.train_part)) if case.train_part else None,
         micro=_int(value.get("micro_batch_size")),
@@ -145,11 +145,13 @@ def _int(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _evaluates(value: Mapping[str, Any]) -> bool:
+def _evaluates(value: Mapping[str, Any], stack: Stack) -> bool:
     """Whether the trainer will evaluate: not switched off, and there is something to evaluate on."""
     strategy = value.get("eval_strategy")
     if strategy is not None and not _on(strategy):
         return False
+    if stack.eval_without_data:
+        return True
     data = [part for part in ("val_dataset", "split_dataset_ratio") if part in value]
     return any(_on(value[part]) for part in data) if data else strategy is not None
 

@@ -26,6 +26,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     named = {config.recipe.part(violation.part) for violation in found.violations}
     findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
     findings += _broken_rules(config, stack, case, found)
+    findings += advice.too_few_rows(stack, found, _train_rows(config, facts.rows))
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:

@@ -189,7 +189,7 @@ def _cost(now: object, value: object) -> float:
 def _fix(config: RunConfig, changes: dict[str, Any]) -> Fix:
     keys = {config.recipe.part(part): value for part, value in changes.items()}
     words = [_words(config, key, value) for key, value in keys.items()]
-    return Fix(keys, ", ".join(words))
+    return Fix(keys, t(", ").join(words))
 
 
 def _words(config: RunConfig, key: str, value: object) -> str:

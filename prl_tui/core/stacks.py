@@ -30,6 +30,8 @@ class Stack(msgspec.Struct, frozen=True):
     """GRPO with vLLM needs as many visible GPUs as processes (ms-swift 3.6 and later)."""
     default_accumulation: bool = False
     """An accumulation that is not given becomes as many micro-batches as make 16 samples (ms-swift before 3.7)."""
+    eval_without_data: bool = False
+    """The evaluation rule holds by eval_strategy alone, whether there is validation data or not."""
     eval_rows_rule: bool = False
     """The validation set must fill one evaluation batch (ms-swift 3.6 and later)."""
 
@@ -39,7 +41,7 @@ STACKS: dict[str, Stack] = {
     for stack in (
         Stack("swift-3.3-prl", "ms-swift 3.3 (PRL's fork)", False, infer_workers=True, default_accumulation=True),
         Stack("swift-3.4", "ms-swift 3.4", True, infer_workers=True, default_accumulation=True),
-        Stack("swift-3.5", "ms-swift 3.5", True, "error", default_accumulation=True),
+        Stack("swift-3.5", "ms-swift 3.5", True, "error", default_accumulation=True, eval_without_data=True),
         Stack("swift-3.6", "ms-swift 3.6", True, "error", vllm_needs_one_each=True, eval_rows_rule=True,
               default_accumulation=True),
         Stack("swift-3.7", "ms-swift 3.7–3.11", True, "error", vllm_needs_one_each=True, eval_rows_rule=True),

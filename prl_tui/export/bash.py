@@ -106,7 +106,7 @@ def _functions(plan: LaunchPlan) -> list[str]:
         "  local digits='[0123456789]'",
         "  [[ $2 =~ ^-?(0|[123456789]$digits*)?([.]$digits*)?([eE][+-]?$digits+)?$ && $2 =~ ^-?[.]?$digits ]] ||",
         f'    fail "$1 {decimal}$2"',
-        f'  awk "BEGIN {{ exit !($2 >= $3 && $2 <= $4) }}" </dev/null || fail "$1 {decimal}$2"',
+        f'  awk "BEGIN {{ exit !($2 >= $3 && $2 <= $4) }}" </dev/null 2>/dev/null || fail "$1 {decimal}$2"',
         "}",
         "one_of() { # VARIABLE VALUE CHOICE...",
         "  local variable=$1 value=$2 choice",

@@ -205,7 +205,7 @@ def _evaluates(plan: LaunchPlan) -> list[str]:
     data = [name for name in (_var(plan, "val_dataset"), _var(plan, "split_dataset_ratio")) if name]
     lines = ["evaluates=false"]
     for name in data or ([strategy] if strategy else []):
-        lines.append(f'case ${name} in "" | no | none | 0 | 0.0) ;; *) evaluates=true ;; esac')
+        lines.append(f'case ${{{name}-}} in "" | no | none | 0 | 0.0) ;; *) evaluates=true ;; esac')
     if strategy and data:
         lines.append(f"case ${strategy} in no | none) evaluates=false ;; esac")
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prl_tui.i18n import t
+from prl_tui.i18n import pad, t
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 
 UNKNOWN = "–"
@@ -11,7 +11,8 @@ UNKNOWN = "–"
 def table(snapshot: GpuSnapshot) -> list[str]:
     """A header and one line for each GPU; unknown is a dash."""
     width = max((len(gpu.name or UNKNOWN) for gpu in snapshot.gpus), default=4)
-    head = f"{'#':>2}  {t('name'):<{width}}  {t('memory GiB'):>15}  {t('util'):>6}  {t('power W'):>9}  {'°C':>4}  {t('used by')}"
+    titles = (("#", 2), (t("name"), -width), (t("memory GiB"), 15), (t("util"), 6), (t("power W"), 9), ("°C", 4))
+    head = "  ".join(pad(title, abs(room), right=room > 0) for title, room in titles) + f"  {t('used by')}"
     return [head, *(_line(gpu, width) for gpu in snapshot.gpus)]
 
 

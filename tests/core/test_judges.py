@@ -102,6 +102,29 @@ def test_steps_are_those_of_the_trainers_own_sampler() -> None:
             assert (steps.per_epoch, steps.total) == (row["per_epoch"], row["total"]), row
 
 
+def test_steps_of_the_old_rule_are_those_of_the_trainers_own_sampler() -> None:
+    """transformers 4.51 rounds down where accumulation does not divide an epoch; since 4.52.4 it rounds up, and PRL's
+    recorded environment has 4.56.2: only those rows differ."""
+    for row in rows("steps33"):
+        values = {
+            "nproc_per_node": row["world"],
+            "per_device_train_batch_size": row["bs"],
+            "gradient_accumulation_steps": row["ga"],
+            "num_generations": row["ng"],
+        }
+        stack = stacks.find("swift-3.3-prl")
+        found = assess(Case("grpo", stack, values))
+        steps = estimate(
+            "grpo", stack, found.numbers, found.batch, Schedule(row["epochs"], iterations=row["ni"]), row["rows"]
+        )
+        assert steps is not None
+        assert steps.per_epoch is not None
+        rounded = row["dataloader"] % found.numbers.accumulation != 0
+        assert steps.per_epoch == row["per_epoch"] + (
+            1 if rounded and row["dataloader"] > found.numbers.accumulation else 0
+        ), row
+
+
 def test_deepspeed_accepts_what_we_do() -> None:
     """Rows in which all three numbers are given; DeepSpeed fills in what is left out."""
     for row in rows("deepspeed"):

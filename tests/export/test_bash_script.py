@@ -40,17 +40,35 @@ def refused(outcome: object, *names: str) -> None:
     assert any(name in lines[0] for name in names), lines
 
 
+def found_by(command: list[str], one: object, name: str, language: str, folder: Path) -> str:
+    i18n.set_language(language)
+    path = folder / "run.sh"
+    path.write_text(script(resolve(one, name)), "utf-8")  # type: ignore[arg-type]
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True, timeout=60, env=environment)
+    return f"{done.returncode}{done.stdout}{done.stderr}"
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(("one", "name"), PRESETS)
-def test_bash_and_shellcheck_find_nothing(one: object, name: str, language: str, tmp_path: Path) -> None:
-    shellcheck = shutil.which("shellcheck")
-    assert shellcheck, "shellcheck is part of the test extra"
-    i18n.set_language(language)
-    path = tmp_path / "run.sh"
-    path.write_text(script(resolve(one, name)), "utf-8")  # type: ignore[arg-type]
-    for command in (["bash", "-n", str(path)], [shellcheck, str(path)]):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"})
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_bash_finds_nothing(one: object, name: str, language: str, tmp_path: Path) -> None:
+    assert found_by(["bash", "-n"], one, name, language, tmp_path) == "0"
+
+
+def shellcheck() -> str:
+    return shutil.which("shellcheck") or pytest.skip("shellcheck is part of the test extra")
+
+
+@pytest.mark.parametrize("one", RECIPES.values(), ids=lambda one: one.name)
+def test_shellcheck_finds_nothing(one: object, tmp_path: Path) -> None:
+    assert found_by([shellcheck()], one, one.data.default_preset, "en", tmp_path) == "0"  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("one", "name"), PRESETS)
+def test_shellcheck_finds_nothing_in_any_preset(one: object, name: str, language: str, tmp_path: Path) -> None:
+    assert found_by([shellcheck()], one, name, language, tmp_path) == "0"
 
 
 @pytest.mark.parametrize(("one", "name"), [p for p in PRESETS if p.values[0].name != "minionerec-sft"])
@@ -101,7 +119,7 @@ def test_a_number_of_generations_that_is_not_a_plain_one_is_refused(value: str, 
     "env",
     [
         {"PRL_NPROC_PER_NODE": "8"},
-        {"PRL_NUM_GENERATIONS": "4", "PRL_PER_DEVICE_EVAL_BATCH_SIZE": "3"},
+        {"PRL_NUM_GENERATIONS": "8", "PRL_PER_DEVICE_EVAL_BATCH_SIZE": "1"},
         {"PRL_NUM_INFER_WORKERS": "5"},
         {"PRL_CUDA_VISIBLE_DEVICES": "0,1,1,2"},
         {"PRL_CUDA_VISIBLE_DEVICES": "0-3"},
@@ -160,15 +178,11 @@ def test_an_empty_variable_takes_the_default_and_says_so(standard: str, bench: B
 def test_a_lost_environment_keeps_the_chosen_values(tmp_path: Path, bench: Bench) -> None:
     bench.file.write_text(script(config(num_generations=4)), "utf-8")
     line = f'exec env -i PATH="{bench.bin}:{os.defpath}" bash {bench.file}'
-    outcome = bench.run(line, cwd=tmp_path) if False else _env_i(bench, line)
+    wrapper = tmp_path / "wrapper.sh"
+    wrapper.write_text(line)
+    outcome = bench.run_file(wrapper, PRL_NUM_GENERATIONS="2")
     assert outcome.shown["num_generations"] == ("4", "file")
     assert outcome.argv == list(plan.build(config(num_generations=4)).argv)
-
-
-def _env_i(bench: Bench, line: str) -> object:
-    wrapper = bench.file.with_name("wrapper.sh")
-    wrapper.write_text(line)
-    return bench.run_file(wrapper, PRL_NUM_GENERATIONS="2")
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, 77, 143])

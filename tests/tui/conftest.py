@@ -25,6 +25,13 @@ def own_home(tmp_path, monkeypatch):
     return home
 
 
+@pytest.fixture(autouse=True)
+def quick_idle(monkeypatch):
+    """Pilot decides more often whether the app is idle: 1/50 s a look, several looks a key, is most of a test's time."""
+    monkeypatch.setattr("textual._wait.SLEEP_GRANULARITY", 0.004)
+    monkeypatch.setattr("textual._wait.SLEEP_IDLE", 0.0004)
+
+
 @pytest.fixture(scope="session")
 def recipes():
     """The built-in recipes."""

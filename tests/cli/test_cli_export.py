@@ -1,0 +1,135 @@
+"""`export`: exact text, files written whole or not at all, and never over something else unasked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prl_tui import atomic
+from prl_tui.cli import main
+
+BASH = ("export", "prl-grpo/standard-4gpu", "--format", "bash")
+
+
+def code_and_sentence(result: object) -> tuple[int, str]:
+    [line] = result.err.splitlines()  # type: ignore[attr-defined]
+    assert "unexpected" not in line
+    return result.code, line  # type: ignore[attr-defined]
+
+
+def test_a_file_has_the_very_text_that_stdout_gets(cli: Callable[..., object], tmp_path: Path) -> None:
+    target = tmp_path / "run it.sh"
+    assert code_and_sentence(cli(*BASH, "-o", str(target))) == (0, f"wrote {target}")
+    assert target.read_text("utf-8") == cli(*BASH).out  # type: ignore[attr-defined]
+    assert os.access(target, os.X_OK)
+    assert [path.name for path in tmp_path.iterdir()] == ["run it.sh"]
+
+
+def test_toml_reads_back_as_the_same_config(cli: Callable[..., object], tmp_path: Path) -> None:
+    target = tmp_path / "run.toml"
+    change = ("--set", "model=/模型/a 'b' \"c\"", "--set", "num_generations=4", "--unset", "system")
+    cli("export", "prl-grpo/standard-4gpu", *change, "--format", "toml", "-o", str(target))
+    again = cli("export", str(target), "--format", "command")
+    assert again.out == cli("export", "prl-grpo/standard-4gpu", *change, "--format", "command").out  # type: ignore[attr-defined]
+    assert "--system" not in again.out  # type: ignore[attr-defined]
+
+
+def test_errors_stop_an_export_unless_it_is_asked_for_all_the_same(cli: Callable[..., object], tmp_path: Path) -> None:
+    target = tmp_path / "run.sh"
+    wrong = (*BASH, "--set", "num_generations=3", "-o", str(target))
+    result = cli(*wrong)
+    assert result.code == 1  # type: ignore[attr-defined]
+    assert "--allow-errors" in result.err  # type: ignore[attr-defined]
+    assert not target.exists()
+    assert cli(*wrong, "--allow-errors").code == 0  # type: ignore[attr-defined]
+    assert target.exists()
+
+
+def test_an_existing_file_that_differs_is_kept_without_overwrite(cli: Callable[..., object], tmp_path: Path) -> None:
+    target = tmp_path / "run.sh"
+    target.write_text("mine\n")
+    code, line = code_and_sentence(cli(*BASH, "-o", str(target)))
+    assert code == 2
+    assert "--overwrite" in line
+    assert target.read_text() == "mine\n"
+    assert cli(*BASH, "-o", str(target), "--overwrite").code == 0  # type: ignore[attr-defined]
+    assert target.read_text("utf-8").startswith("#!/usr/bin/env bash")
+    assert cli(*BASH, "-o", str(target)).code == 0  # type: ignore[attr-defined]
+
+
+def test_a_link_stays_a_link(cli: Callable[..., object], tmp_path: Path) -> None:
+    (tmp_path / "real.sh").write_text("old\n")
+    (tmp_path / "link.sh").symlink_to("real.sh")
+    assert cli(*BASH, "-o", str(tmp_path / "link.sh"), "--overwrite").code == 0  # type: ignore[attr-defined]
+    assert (tmp_path / "link.sh").is_symlink()
+    assert (tmp_path / "real.sh").read_text("utf-8").startswith("#!")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(script: Callable[..., object], tmp_path: Path) -> None:
+    assert script(*BASH, "-o", "/dev/stdout").out.startswith("#!/usr/bin/env bash")  # type: ignore[attr-defined]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert script(*BASH, "-o", str(pipe)).code == 0  # type: ignore[attr-defined]
+        assert os.read(reader, 20).startswith(b"#!/usr/bin/env bash")
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("name", [".", "no/such/folder/x.sh", "a" * 300, "file/x.sh"])
+def test_a_place_that_cannot_be_written_is_one_sentence(
+    cli: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("x")
+    code, line = code_and_sentence(cli(*BASH, "-o", name))
+    assert code == (2 if name == "." else 4)
+    assert line.startswith(f"prl-tui: {name} ")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    cli: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "run.sh"
+    target.write_text("mine\n")
+
+    def full(_: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    code, line = code_and_sentence(cli(*BASH, "-o", str(target), "--overwrite"))
+    assert (code, "No space left on device" in line) == (4, True)
+    assert target.read_text() == "mine\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["run.sh"]
+
+
+def test_a_folder_that_is_read_only_is_one_sentence(open_folder: Path, as_nobody: Callable[..., str]) -> None:
+    os.environ["HOME"] = str(open_folder)
+    said = as_nobody(lambda: print(main([*BASH, "-o", str(open_folder / "x.sh")])))
+    assert sorted(said.splitlines()) == ["4", f"prl-tui: {open_folder}/x.sh cannot be written: Permission denied."]
+    assert list(open_folder.iterdir()) == []
+
+
+def test_an_unknown_format_is_named_with_its_near_miss(cli: Callable[..., object]) -> None:
+    code, line = code_and_sentence(cli("export", "demo", "--format", "bahs"))
+    assert (code, "bash would work" in line) == (2, True)
+
+
+def test_an_export_is_utf_8_whatever_the_terminal_knows(script: Callable[..., object]) -> None:
+    words = ("export", "demo", "--set", "output_dir=输出", "--format", "bash")
+    result = script(*words, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert "v_output_dir='输出'" in result.out  # type: ignore[attr-defined]
+
+
+def test_without_a_terminal_nothing_asks(script: Callable[..., object], tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("mine\n")
+    result = script(*BASH, "-o", str(tmp_path / "run.sh"), input=b"y\n")
+    assert result.code == 2  # type: ignore[attr-defined]
+    assert (tmp_path / "run.sh").read_text() == "mine\n"

@@ -1,0 +1,84 @@
+"""Arbitrary text in a config reaches the program byte for byte through real bash, and nothing in it is executed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prl_tui.core.config import RunConfig, Source, resolve
+from tests.export.scripts import Bench, recipe, script, text_field
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30)
+SHELL = st.sampled_from(
+    ["$(touch canary)", "`touch canary`", "';touch canary;'", '";touch canary;"', "$HOME", "${x}", "!!", "*", "~", "a b", " ", "\n",
+     "\\", "'", '"', "-n", "--", "\\\n", "$'\\n'", "{a,b}", "#", "a\r\nb", "\x1b[2J", "\x7f", "中文", "🚀", "\u2028", "%s%n", "EOF",
+     "{inner}", "&", "|", "<(x)", "[[ x ]]", "}", "'\"'\"'"]
+)  # fmt: skip
+VALUE = st.one_of(TEXT, st.lists(SHELL | TEXT, min_size=1, max_size=4).map("".join))
+
+TEXTS = recipe(
+    text_field("a"), text_field("b", "path"), text_field("inner", default="x"),
+    text_field("outer", "path", default="pre '{inner}' $(touch canary).jsonl", template=True), text_field("items", "list"),
+)  # fmt: skip
+
+
+def expected(config: RunConfig) -> list[str]:
+    words = ["python", "train.py", "--a", config.value("a"), "--b", config.value("b"), "--inner", config.value("inner")]
+    return [*words, "--outer", config.value("outer"), "--items", *config.value("items")]
+
+
+def texts(a: str, b: str, inner: str, items: list[str]) -> RunConfig:
+    return resolve(TEXTS).with_values({"a": a, "b": b, "inner": inner, "items": items}, Source.SET)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("quoting"))
+
+
+@given(VALUE, VALUE, VALUE, st.lists(VALUE, min_size=1, max_size=3))
+@settings(max_examples=300)
+def test_text_path_template_and_list_arrive_byte_for_byte(
+    shared: Bench, a: str, b: str, inner: str, items: list[str]
+) -> None:
+    config = texts(a, b, inner, items)
+    outcome = shared.run(script(config), cwd=shared.bin)
+    assert outcome.err == ""
+    assert outcome.argv == expected(config)
+    assert outcome.argv is not None
+    assert f"pre '{inner}' $(touch canary).jsonl" in outcome.argv
+    assert not (shared.bin / "canary").exists()
+
+
+@given(VALUE, VALUE)
+@settings(max_examples=100)
+def test_text_from_a_variable_arrives_byte_for_byte(shared: Bench, a: str, inner: str) -> None:
+    config = texts("x", "y", "z", ["i"])
+    outcome = shared.run(script(config), cwd=shared.bin, PRL_A=a.encode(), PRL_INNER=inner.encode())
+    assert outcome.argv == expected(texts(a, "y", inner, ["i"]))
+    assert not (shared.bin / "canary").exists()
+
+
+def test_bytes_that_are_not_utf_8_arrive_from_a_variable(shared: Bench) -> None:
+    outcome = shared.run(script(texts("x", "y", "z", ["i"])), PRL_A=b"\xff\xfe")
+    assert outcome.argv is not None
+    assert outcome.argv[3] == "\udcff\udcfe"
+
+
+PIECES = ["$(touch canary)", "`touch canary`", "'", '"', "\\", "\n", "\r", " ", "\t", "$x", "${", "}", "!", "*", "?", "~", "#", ";",
+          "&", "|", "<", ">", "(", ")", "[", "]", "=", "%", "-", "\x01", "\x7f", "é", "中", "🚀", "\u200b", "\ufeff", "a", "0"]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_texts_arrive_byte_for_byte(shared: Bench, tmp_path: Path) -> None:
+    many = recipe(*(text_field(f"t{n}") for n in range(200)))
+    source = random.Random(20260210)
+    for _ in range(50):
+        raw = {f"t{n}": "".join(source.choices(PIECES, k=source.randint(1, 25))) for n in range(200)}
+        outcome = shared.run(script(resolve(many).with_values(raw, Source.SET)), cwd=tmp_path)
+        assert outcome.argv == ["python", "train.py", *(word for key, text in raw.items() for word in (f"--{key}", text))]
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,109 @@
+"""The rules of an exported script against those of `core`, on values that come by environment variables.
+
+Deliberate differences, each with its test: a script refuses where `core` only warns that torch reads a GPU list in an
+odd way (nobody would read the warning), and it does not strip blanks from numbers.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from prl_tui.core import catalog, checks
+from prl_tui.core.config import RunConfig, from_environment, resolve
+from tests.export.scripts import Bench, script
+
+RECIPES = catalog.load().recipes
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("rules"))
+
+
+_scripts: dict[str, str] = {}
+
+
+def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
+    """The script's verdict: the launcher was started; otherwise one line says why."""
+    key = f"{config.recipe.name}/{config.preset}"
+    outcome = bench.run(_scripts.setdefault(key, script(config)), **env)
+    if outcome.argv is None:
+        assert outcome.code == 1
+        assert len(outcome.err.splitlines()) == 1, outcome.err
+        assert outcome.err.startswith("error: ")
+    return outcome.argv is not None
+
+
+def agree(bench: Bench, config: RunConfig, env: dict[str, str]) -> None:
+    report = checks.check(from_environment(config, env))
+    errors = [finding.code for finding in report.findings if finding.severity == "error"]
+    assert started(bench, config, env) is report.ok, (env, errors)
+
+
+def values(**strategies: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, str]]:
+    """Some of these variables, as text."""
+    return st.fixed_dictionaries({}, optional={name: one.map(str) for name, one in strategies.items()})
+
+
+SMALL = st.integers(0, 9)
+GPUS = st.integers(1, 9).map(lambda n: ",".join(map(str, range(n))))
+
+
+@given(
+    values(
+        PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_NUM_GENERATIONS=SMALL,
+        PRL_PER_DEVICE_EVAL_BATCH_SIZE=SMALL, PRL_GRADIENT_ACCUMULATION_STEPS=SMALL, PRL_CUDA_VISIBLE_DEVICES=GPUS,
+        PRL_NUM_INFER_WORKERS=SMALL, PRL_NNODES=st.integers(0, 3), PRL_USE_VLLM=st.sampled_from(["true", "false"]),
+        PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps", "epoch"]),
+    )
+)  # fmt: skip
+@example({"PRL_NPROC_PER_NODE": "2", "PRL_CUDA_VISIBLE_DEVICES": "0,1", "PRL_NUM_INFER_WORKERS": "3"})
+@example({"PRL_NPROC_PER_NODE": "3", "PRL_CUDA_VISIBLE_DEVICES": "0,1,2,3", "PRL_USE_VLLM": "false", "PRL_NUM_GENERATIONS": "3"})
+@settings(max_examples=120)
+def test_prl_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> None:
+    agree(shared, resolve(RECIPES["prl-grpo"], "standard-4gpu"), env)
+
+
+@given(
+    values(
+        PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_GLOBAL_BATCH_SIZE=st.integers(0, 40),
+        PRL_NNODES=st.integers(0, 3), PRL_MAX_STEPS=st.integers(-1, 3),
+    )
+)  # fmt: skip
+@settings(max_examples=60)
+def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> None:
+    agree(shared, resolve(RECIPES["demo"], "two-ranks"), env)
+
+
+@given(
+    values(
+        PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_NUM_GENERATIONS=SMALL,
+        PRL_PER_DEVICE_EVAL_BATCH_SIZE=SMALL, PRL_GRADIENT_ACCUMULATION_STEPS=SMALL, PRL_CUDA_VISIBLE_DEVICES=GPUS,
+        PRL_STEPS_PER_GENERATION=SMALL, PRL_GENERATION_BATCH_SIZE=st.integers(0, 64), PRL_NUM_GENERATIONS_EVAL=SMALL,
+        PRL_SEQUENCE_PARALLEL_SIZE=st.integers(1, 5), PRL_USE_VLLM=st.sampled_from(["true", "false"]),
+        PRL_VLLM_TENSOR_PARALLEL_SIZE=st.integers(1, 4), PRL_DEEPSPEED=st.sampled_from(["zero2", "zero3"]),
+        PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps"]), PRL_SPLIT_DATASET_RATIO=st.sampled_from(["0", "0.01"]),
+    )
+)  # fmt: skip
+@settings(max_examples=120)
+def test_swift_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> None:
+    agree(shared, resolve(RECIPES["swift-grpo"], "colocate-4gpu"), env)
+
+
+@pytest.mark.parametrize("spec", ["0,1,2,3,", "0,1,2,3,-1", "0,1,2,3,x", "0,1,2,3gpu", "00,1,2,3", "0,1,2,3,GPU-a"])
+def test_a_gpu_list_that_torch_reads_in_an_odd_way_is_a_warning_in_core_and_refused_by_a_script(
+    shared: Bench, spec: str
+) -> None:
+    config, env = resolve(RECIPES["prl-grpo"], "standard-4gpu"), {"PRL_CUDA_VISIBLE_DEVICES": spec}
+    report = checks.check(from_environment(config, env))
+    assert report.ok
+    assert report.count("warning") == 1
+    assert not started(shared, config, env)
+
+
+def test_blanks_around_a_number_are_stripped_by_core_and_refused_by_a_script(shared: Bench) -> None:
+    config, env = resolve(RECIPES["prl-grpo"], "standard-4gpu"), {"PRL_NUM_GENERATIONS": " 4 "}
+    assert checks.check(from_environment(config, env)).ok
+    assert not started(shared, config, env)
