@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from prl_tui.core import batch as batches
 from prl_tui.core import devices, layout, stacks
 from prl_tui.core.batch import Batch, Numbers, Violation
 from prl_tui.core.config import RunConfig, template_keys
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
+from prl_tui.core.value import Value, replace
 
 PARTS = (
     "nproc_per_node", "nnodes", "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
@@ -24,7 +23,7 @@ PARTS = (
 )  # fmt: skip
 
 
-class Assessment(msgspec.Struct, frozen=True):
+class Assessment(Value):
     """The figures of a config."""
 
     numbers: Numbers
@@ -38,7 +37,7 @@ class Assessment(msgspec.Struct, frozen=True):
         return sum(violation.severity == "error" for violation in self.violations)
 
 
-class Case(msgspec.Struct, frozen=True):
+class Case(Value):
     """A config reduced to the values that the rules read, so that a change can be tried in microseconds."""
 
     rule: str
@@ -59,7 +58,7 @@ class Case(msgspec.Struct, frozen=True):
         for part, source in self.followers.items():
             if source in changes and part not in changes:
                 values[part] = changes[source]
-        return msgspec.structs.replace(self, values=values)
+        return replace(self, values=values)
 
 
 def case(config: RunConfig, stack: Stack, node_gpus: int | None) -> Case:
@@ -92,7 +91,7 @@ def numbers(case: Case) -> Numbers:
     if figures.accumulation is None and case.stack.default_accumulation and case.rule in {"grpo", "product"}:
         step = (figures.per_device or 0) * (figures.nproc or 0) * figures.nnodes
         if step > 0:
-            return msgspec.structs.replace(figures, accumulation=max(1, -(-16 // step)))
+            return replace(figures, accumulation=max(1, -(-16 // step)))
     return figures
 
 

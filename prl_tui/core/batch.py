@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
-
 from prl_tui.core.stacks import Stack
+from prl_tui.core.value import Value
 
 
 class Violation(NamedTuple):
@@ -28,7 +27,7 @@ def broken(code: str, part: str, severity: str = "error", /, **figures: object) 
     return Violation(code, part, tuple(figures.items()), severity)
 
 
-class Numbers(msgspec.Struct, frozen=True):
+class Numbers(Value):
     """The figures that a rule works on; None is a value that is not set or cannot be read."""
 
     nproc: int | None = None
@@ -49,7 +48,7 @@ class Numbers(msgspec.Struct, frozen=True):
     """Rows of validation data; None where nobody counted them."""
 
 
-class Batch(msgspec.Struct, frozen=True):
+class Batch(Value):
     """What the numbers come to."""
 
     rule: str

@@ -9,23 +9,28 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-import msgspec
-
-from prl_tui.core.recipe import PresetFile, Recipe, RecipeFile, SharedFile, build
+from prl_tui import __version__, atomic
+from prl_tui.core.recipe import (
+    PresetFile,
+    Recipe,
+    RecipeFile,
+    SharedFile,
+    build,
+    field_of,
+    preset_of,
+    recipe_file_of,
+)
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _PACKAGE = Path(__file__).parent.parent
 BUILT_IN = next((p for p in (_PACKAGE / "presets", _PACKAGE.parent / "presets") if p.is_dir()), _PACKAGE / "presets")
 """The recipes that ship: inside the wheel, or beside the package in a checkout."""
 
 
-class Problem(msgspec.Struct, frozen=True):
+class Problem(Value):
     """One file, or one entry in it, that could not be used."""
 
     path: Path
@@ -33,7 +38,7 @@ class Problem(msgspec.Struct, frozen=True):
     """One sentence that names the file and the place in it."""
 
 
-class Catalog(msgspec.Struct, frozen=True):
+class Catalog(Value):
     """Every recipe by name, and what was skipped."""
 
     recipes: Mapping[str, Recipe]
@@ -44,10 +49,15 @@ class Catalog(msgspec.Struct, frozen=True):
         return self.recipes.get(name)
 
 
-def read_toml(path: Path) -> dict[str, object]:
+_MOST = 32 << 20
+"""Bytes that are read of one file at most: /dev/zero has no end."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
     """The table in a TOML file; ValueError with one sentence that names the file, and the line for syntax."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MOST + 1)
     except FileNotFoundError:
         raise ValueError(t("{path}: there is no such file.", path=path)) from None
     except IsADirectoryError:
@@ -56,6 +66,8 @@ def read_toml(path: Path) -> dict[str, object]:
         raise ValueError(t("{path}: no permission to read it.", path=path)) from None
     except OSError as error:
         raise ValueError(t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error)) from None
+    if len(data) > _MOST:
+        raise ValueError(t("{path} is too large to be a config.", path=path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -63,8 +75,12 @@ def read_toml(path: Path) -> dict[str, object]:
         raise ValueError(t("{path}, line {line}: this is not UTF-8 text.", path=path, line=line)) from None
     if not text.strip():
         raise ValueError(t("{path} is empty.", path=path))
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
-        table: dict[str, object] = tomllib.loads(text)
+        table: dict[str, Any] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # tomllib's own is a ValueError; so is a number of 5,000 digits
         raise ValueError(_syntax(path, text, str(error))) from None
     return table
@@ -77,17 +93,20 @@ def _syntax(path: Path, text: str, reason: str) -> str:
     return t("{path}, line {line}: not TOML: {reason}.", path=path, line=line, reason=what[:200])
 
 
-def load(folders: Iterable[Path] = (), only: str | None = None) -> Catalog:
-    """The built-in recipes and those of a person's folders; `only` reads no other built-in (headless commands)."""
+def load(folders: Iterable[Path] = (), only: str | None = None, cache: Path | None = None) -> Catalog:
+    """The built-in recipes and those of a person's folders.
+
+    `only` reads no other built-in. `cache` is a folder for tables that were read and checked before.
+    """
     problems: list[Problem] = []
-    shared = _shared(problems)
+    shared = _shared(problems, cache)
     recipes: dict[str, Recipe] = {}
     for path in sorted(BUILT_IN.glob("*.toml")):
         if path.stem.startswith("_") or (
             only is not None and (BUILT_IN / f"{only}.toml").exists() and path.stem != only
         ):
             continue
-        recipe = _read_recipe(path, shared, "", problems)
+        recipe = _read_recipe(path, shared, "", problems, cache)
         if recipe is not None:
             recipes[recipe.name] = recipe
     names = {path.stem for path in BUILT_IN.glob("*.toml")}
@@ -108,12 +127,12 @@ def _files(folder: Path, problems: list[Problem]) -> list[Path]:
         return []
 
 
-def _shared(problems: list[Problem]) -> dict[str, SharedFile]:
+def _shared(problems: list[Problem], cache: Path | None) -> dict[str, SharedFile]:
     found = {}
     for path in BUILT_IN.glob("_*.toml"):
-        value = _shaped(path, SharedFile, problems)
-        if value is not None:
-            found[path.stem[1:]] = value
+        table = _shaped(path, SharedFile, problems, cache)
+        if table is not None:
+            found[path.stem[1:]] = SharedFile(schema=1, field=tuple(field_of(field) for field in table["field"]))
     return found
 
 
@@ -148,9 +167,11 @@ def _take_in(
 
 
 def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems: list[Problem]) -> None:
-    extra = _shaped(path, PresetFile, problems)
-    if extra is None:
+    table = _shaped(path, PresetFile, problems)
+    if table is None:
         return
+    presets = {name: preset_of(preset) for name, preset in table["presets"].items()}
+    extra = PresetFile(schema=1, extends=table["extends"], presets=presets)
     recipe = recipes.get(extra.extends)
     if recipe is None:
         if extra.extends not in built_in:  # a built-in that this command did not need to read
@@ -182,38 +203,78 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
     recipes[recipe.name] = recipe.with_presets(good)
 
 
-def _read_recipe(path: Path, shared: Mapping[str, SharedFile], origin: str, problems: list[Problem]) -> Recipe | None:
-    data = _shaped(path, RecipeFile, problems)
-    if data is None:
+def _read_recipe(
+    path: Path, shared: Mapping[str, SharedFile], origin: str, problems: list[Problem], cache: Path | None = None
+) -> Recipe | None:
+    table = _shaped(path, RecipeFile, problems, cache)
+    if table is None:
         return None
     try:
-        return build(data, shared, origin)
+        return build(recipe_file_of(table), shared, origin)
     except ValueError as error:
         problems.append(Problem(path, t("{path}: {reason}.", path=path, reason=error)))
         return None
 
 
-_Shape = RecipeFile | SharedFile | PresetFile
-
-
-def _shaped(path: Path, shape: type[msgspec.Struct], problems: list[Problem]):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    """The file as its shape, or None with a problem that names the key path."""
+def _shaped(
+    path: Path, declared: type[Value], problems: list[Problem], cache: Path | None = None
+) -> dict[str, Any] | None:
+    """The table in a file once it has the declared shape; None, and a problem that names the key path, otherwise."""
+    kept = cache / f"{path.stem}.json" if cache is not None else None
+    stamp = _stamp(path) if kept is not None else None
+    if kept is not None and stamp is not None:
+        found = _cached(kept, stamp)
+        if found is not None:
+            return found
+    table: dict[str, Any] = {}
     try:
         table = read_toml(path)
+        from prl_tui.core import shape
+
+        shape.check(table, declared)
     except ValueError as error:
-        problems.append(Problem(path, str(error)))
+        where = getattr(error, "where", None)
+        sentence = str(error) if where is None else _shape_sentence(path, getattr(error, "what", ""), where, table)
+        problems.append(Problem(path, sentence))
         return None
+    if kept is not None and stamp is not None:
+        _keep(kept, stamp, table)
+    return table
+
+
+def _stamp(path: Path) -> list[object] | None:
+    """What changes when the file or the program does."""
     try:
-        return msgspec.convert(table, shape)
-    except msgspec.ValidationError as error:
-        problems.append(Problem(path, _shape_sentence(path, str(error), table)))
+        status = path.stat()
+    except OSError:
         return None
+    return [__version__, str(path), status.st_mtime_ns, status.st_size]
 
 
-def _shape_sentence(path: Path, reason: str, table: dict[str, object]) -> str:
-    """`presets/x.toml: field num_generations, type: …` from the shape checker's `$.field[3].type`."""
-    what, _, where = reason.partition(" - at `$")
-    place = where.rstrip("`").lstrip(".")
+def _cached(kept: Path, stamp: list[object]) -> dict[str, Any] | None:
+    import json
+
+    try:
+        found = json.loads(kept.read_bytes())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(found, dict) or found.get("stamp") != stamp:
+        return None
+    table = found.get("table")
+    return table if isinstance(table, dict) else None
+
+
+def _keep(kept: Path, stamp: list[object], table: dict[str, Any]) -> None:
+    import contextlib
+    import json
+
+    with contextlib.suppress(OSError, TypeError, ValueError):  # a cache that cannot be written costs time, no more
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(kept, json.dumps({"stamp": stamp, "table": table}))
+
+
+def _shape_sentence(path: Path, what: str, place: str, table: dict[str, Any]) -> str:
+    """`presets/x.toml: field num_generations, type: …` from the shape checker's `field[3].type`."""
     found = re.match(r"field\[(\d+)\]\.?(.*)", place)
     fields = table.get("field")
     if found and isinstance(fields, list) and isinstance(fields[int(found.group(1))], dict):

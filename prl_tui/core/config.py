@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-import msgspec
-
 from prl_tui.core import values
-from prl_tui.core.recipe import Field, Recipe
+from prl_tui.core.recipe import PLACE, Field, Recipe
+from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 
 
@@ -31,7 +30,7 @@ class Source(enum.IntEnum):
         return self.name.lower()
 
 
-class Setting(msgspec.Struct, frozen=True):
+class Setting(Value):
     """One value with its origin."""
 
     value: Any
@@ -45,7 +44,7 @@ class Setting(msgspec.Struct, frozen=True):
     """One sentence when the value is wrong."""
 
 
-class RunConfig(msgspec.Struct, frozen=True):
+class RunConfig(Value):
     """A recipe, its preset, and one setting for each of its fields. Never changed in place."""
 
     recipe: Recipe
@@ -89,7 +88,7 @@ class RunConfig(msgspec.Struct, frozen=True):
         for key, raw in changes.items():
             field = self.recipe.by_key[key]
             settings[key] = _setting(field, raw, source, (origins or {}).get(key, ""))
-        return msgspec.structs.replace(self, settings=settings)
+        return replace(self, settings=settings)
 
     def baseline(self) -> RunConfig:
         """The preset as the recipe has it, without anybody's changes."""
@@ -144,9 +143,6 @@ def from_environment(config: RunConfig, environment: Mapping[str, str]) -> RunCo
     return config.with_values(changes, Source.ENVIRONMENT, origins)
 
 
-_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
 def fill(template: str, config: RunConfig) -> str:
     """A template default with the fields that it names; an unknown name stays as it is."""
 
@@ -154,12 +150,12 @@ def fill(template: str, config: RunConfig) -> str:
         key = match.group(1)
         return config.text(key) if key in config.settings else match.group(0)
 
-    return _PLACE.sub(one, template)
+    return PLACE.sub(one, template)
 
 
 def template_keys(template: str) -> list[str]:
     """The fields that a template names, in order."""
-    return _PLACE.findall(template)
+    return PLACE.findall(template)
 
 
 def find_key(recipe: Recipe, name: str) -> str | None:

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from prl_tui.core import catalog as catalogs
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, nearest, nearest_key, resolve
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
 
 
-class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ConfigFile(Value, kw_only=True):
     """The shape of a run config file."""
 
     recipe: str
@@ -31,10 +30,13 @@ class UnknownKeyError(ValueError):
 def read(path: Path, catalog: Catalog) -> RunConfig:
     """The run config in a file; ValueError with one sentence that names the file and what is wrong in it."""
     table = catalogs.read_toml(path)
+    from prl_tui.core import shape
+
     try:
-        data = msgspec.convert(table, ConfigFile)
-    except msgspec.ValidationError as error:
-        raise ValueError(_shape(path, str(error))) from None
+        shape.check(table, ConfigFile)
+    except shape.ShapeError as error:
+        raise ValueError(_shape(path, error.what, error.where)) from None
+    data = ConfigFile(**table)
     recipe = catalog.find(data.recipe)
     if recipe is None:
         raise ValueError(f"{path}: recipe: {no_recipe(data.recipe, catalog)}")
@@ -119,9 +121,7 @@ def no_field(config: RunConfig, name: str) -> str:
     return t("{recipe} has no field named {name}.", recipe=recipe, name=name)
 
 
-def _shape(path: Path, reason: str) -> str:
-    what, _, where = reason.partition(" - at `$")
-    place = where.rstrip("`").lstrip(".")
+def _shape(path: Path, what: str, place: str) -> str:
     unknown = what.partition("unknown field `")[2].rstrip("`")
     if unknown:
         near = nearest(unknown, ["recipe", "preset", "values", "sources"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import msgspec
+from prl_tui.core.value import Value
 
 ALL = 64
 """How many devices torch assumes when the variable is not set."""
@@ -16,7 +16,7 @@ ALL = 64
 _LEADING = re.compile(r"[+-]?[0-9]*", re.ASCII)
 
 
-class Devices(msgspec.Struct, frozen=True):
+class Devices(Value):
     """What a value of CUDA_VISIBLE_DEVICES means."""
 
     spec: str | None

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import msgspec
-
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Steps
+from prl_tui.core.value import Value
 
 Severity = Literal["error", "warning", "note"]
 ORDER: dict[str, int] = {"error": 0, "warning": 1, "note": 2}
 
 
-class Fix(msgspec.Struct, frozen=True):
+class Fix(Value):
     """Field changes that are known to satisfy every rule."""
 
     changes: Mapping[str, Any]
@@ -25,7 +24,7 @@ class Fix(msgspec.Struct, frozen=True):
     """In words: `generations 3 → 2`."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(Value):
     """One result of a check."""
 
     code: str
@@ -38,7 +37,7 @@ class Finding(msgspec.Struct, frozen=True):
     fixes: tuple[Fix, ...] = ()
 
 
-class GpuUse(msgspec.Struct, frozen=True):
+class GpuUse(Value):
     """One physical GPU of this box, as far as a check cares."""
 
     index: int
@@ -48,7 +47,7 @@ class GpuUse(msgspec.Struct, frozen=True):
     """Who uses it, in words; "" for nobody."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Facts(Value):
     """What is known beside the config. Everything may be unknown."""
 
     node_gpus: int | None = None
@@ -69,7 +68,7 @@ class Facts(msgspec.Struct, frozen=True):
     """Variables of the surrounding environment that a launch would take over."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(Value):
     """The verdict on a run config."""
 
     config: RunConfig

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from prl_tui.core.batch import Violation, broken
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
+from prl_tui.core.value import Value
 
 
-class Layout(msgspec.Struct, frozen=True):
+class Layout(Value):
     """The fields that place work on GPUs."""
 
     nproc: int | None

@@ -10,17 +10,16 @@ import shlex
 from collections.abc import Iterator
 from typing import Literal
 
-import msgspec
-
 from prl_tui.core import values
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Launcher
+from prl_tui.core.value import Value, replace
 
 PORT = "master_port"
 When = Literal["", "several-nodes", "several-processes", "no-port"]
 
 
-class Argument(msgspec.Struct, frozen=True):
+class Argument(Value):
     """One argument of the command: fixed words, or the flag and value of a field."""
 
     words: tuple[str, ...]
@@ -33,7 +32,7 @@ class Argument(msgspec.Struct, frozen=True):
     """Stands only under this condition, which an overriding variable can change."""
 
 
-class Variable(msgspec.Struct, frozen=True):
+class Variable(Value):
     """One environment variable that the plan sets."""
 
     name: str
@@ -43,7 +42,7 @@ class Variable(msgspec.Struct, frozen=True):
     when: When = ""
 
 
-class Activation(msgspec.Struct, frozen=True):
+class Activation(Value):
     """How the training environment becomes the one that the command finds."""
 
     kind: str = ""
@@ -54,7 +53,7 @@ class Activation(msgspec.Struct, frozen=True):
     """conda's own etc/profile.d/conda.sh; "" lets the script find it."""
 
 
-class LaunchPlan(msgspec.Struct, frozen=True):
+class LaunchPlan(Value):
     """What will run. Frozen; `with_port` and the like give another plan."""
 
     config: RunConfig
@@ -132,7 +131,7 @@ def with_port(plan: LaunchPlan, port: int) -> LaunchPlan:
         return plan
     config = plan.config.with_values({PORT: port}, Source.FIX)
     rebuilt = build(config)
-    return msgspec.structs.replace(rebuilt, config=plan.config)
+    return replace(rebuilt, config=plan.config)
 
 
 def _launcher(config: RunConfig) -> Launcher:

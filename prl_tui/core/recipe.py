@@ -5,12 +5,12 @@ A recipe is data (TOML). It is shape-checked here when it is read, and never cha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import msgspec
-
 from prl_tui import i18n
+from prl_tui.core.value import Value, replace
 
 FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus"]
 Launcher = Literal["torchrun", "accelerate", "swift", "python"]
@@ -22,7 +22,7 @@ GROUPS: tuple[Group, ...] = (
 )  # fmt: skip
 
 
-class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Text(Value):
     """A sentence in both languages; `str()` gives the one in force."""
 
     en: str
@@ -35,7 +35,7 @@ class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 EMPTY = Text(en="")
 
 
-class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Field(Value, kw_only=True):
     """One setting of a recipe. It drives the form, the flag, the script and the docs."""
 
     key: str
@@ -74,7 +74,7 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return self.variable or self.env or f"PRL_{self.key.upper()}"
 
 
-class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Preset(Value):
     """A named set of values for a recipe."""
 
     values: dict[str, Any]
@@ -82,7 +82,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     help: Text = EMPTY
 
 
-class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Program(Value):
     """What one launcher starts: a module, a script, or a sub-command of the launcher."""
 
     module: str = ""
@@ -91,7 +91,7 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The launcher's own sub-command, for example `rlhf` below `swift`."""
 
 
-class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Batch(Value):
     """Which batch rule holds, and which fields play its parts."""
 
     rule: BatchRule = "none"
@@ -103,7 +103,7 @@ class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The field that says how many answers a second model gives to score one completion."""
 
 
-class Anchor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Anchor(Value):
     """A console line that tells how far a run is."""
 
     key: str
@@ -112,7 +112,7 @@ class Anchor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A regular expression; named groups become facts: metrics_path, checkpoint, world_size."""
 
 
-class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Outputs(Value):
     """What a run of the recipe leaves behind and how its log looks."""
 
     anchors: tuple[Anchor, ...] = ()
@@ -123,7 +123,7 @@ class Outputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Metrics worth a chart, the first ones first."""
 
 
-class RecipeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class RecipeFile(Value, kw_only=True):
     """The shape of one recipe file."""
 
     schema: Literal[1]
@@ -148,19 +148,67 @@ class RecipeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     default_preset: str = ""
 
 
-class SharedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SharedFile(Value, kw_only=True):
     """The shape of a file of shared fields."""
 
     schema: Literal[1]
     field: tuple[Field, ...]
 
 
-class PresetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PresetFile(Value, kw_only=True):
     """The shape of a person's own presets for a recipe that exists already."""
 
     schema: Literal[1]
     extends: str
     presets: dict[str, Preset]
+
+
+def text_of(table: Mapping[str, Any] | None) -> Text:
+    """A sentence in both languages from its table."""
+    return Text(**table) if table else EMPTY
+
+
+def field_of(table: Mapping[str, Any]) -> Field:
+    """A field from its table, which has been shape-checked."""
+    found = dict(table)
+    for name in ("label", "help", "unit"):
+        if name in found:
+            found[name] = text_of(found[name])
+    for name in ("choices", "words", "only_with"):
+        if name in found:
+            found[name] = tuple(found[name])
+    return Field(**found)
+
+
+def preset_of(table: Mapping[str, Any]) -> Preset:
+    """A preset from its table, which has been shape-checked."""
+    return Preset(table["values"], text_of(table.get("title")), text_of(table.get("help")))
+
+
+def outputs_of(table: Mapping[str, Any]) -> Outputs:
+    """Output shapes from their table, which has been shape-checked."""
+    anchors = tuple(Anchor(**anchor) for anchor in table.get("anchors", ()))
+    lists = {name: tuple(table[name]) for name in ("bars", "curves") if name in table}
+    return Outputs(anchors=anchors, **lists)
+
+
+def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
+    """A recipe file from its table, which has been shape-checked."""
+    found = dict(table)
+    found["title"], found["help"] = text_of(found["title"]), text_of(found.get("help"))
+    found["program"] = {
+        launcher: Program(**{**program, "command": tuple(program.get("command", ()))})
+        for launcher, program in found["program"].items()
+    }
+    found["field"] = tuple(field_of(field) for field in found.get("field", ()))
+    found["presets"] = {name: preset_of(preset) for name, preset in found.get("presets", {}).items()}
+    batch = dict(found.get("batch", {}))
+    found["batch"] = Batch(**{**batch, "rows": tuple(batch.get("rows", ()))})
+    found["outputs"] = outputs_of(found.get("outputs", {}))
+    for name in ("arguments", "shared"):
+        if name in found:
+            found[name] = tuple(found[name])
+    return RecipeFile(**found)
 
 
 class Recipe:
@@ -211,8 +259,34 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str) -> Re
             if key not in known:
                 raise ValueError(f"presets.{preset_name}.values.{key}: there is no such field")
     fields = [
-        msgspec.structs.replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field
-        for field in fields
+        replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
     ]
+    _sound(data.name, fields)
     fields.sort(key=lambda field: GROUPS.index(field.group))
     return Recipe(data, tuple(fields), data.presets, origin)
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
+PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""A place in a template that another field fills."""
+
+
+def _sound(name: str, fields: list[Field]) -> None:
+    """Names become shell variables and words of a command line, so they must be nothing else; ValueError if not."""
+    if not re.fullmatch(r"[\w.-]{1,100}", name):
+        raise ValueError(f"name: {name[:100]!r} is not a name of letters, digits, - and _")
+    templates = {field.key for field in fields if field.template}
+    seen: dict[str, str] = {}
+    for field in fields:
+        if not _KEY.fullmatch(field.key):
+            raise ValueError(f"field: key {field.key[:100]!r} is not a name of letters, digits, - and _")
+        for variable in (field.override, field.env or "_"):
+            if not _VARIABLE.fullmatch(variable):
+                raise ValueError(f"field {field.key}: {variable[:100]!r} is not the name of an environment variable")
+        for taken in (field.override, "v_" + re.sub(r"\W", "_", field.key)):
+            if seen.setdefault(taken, field.key) != field.key:
+                raise ValueError(f"field {field.key}: shares its variable with {seen[taken]}")
+        followed = PLACE.findall(field.default) if field.template and isinstance(field.default, str) else []
+        if templates.intersection(followed):
+            raise ValueError(f"field {field.key}, default: a template cannot follow another template")

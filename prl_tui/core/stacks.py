@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-import msgspec
+from prl_tui.core.value import Value
 
 BothGiven = Literal["absent", "error", "agree"]
 
 
-class Stack(msgspec.Struct, frozen=True):
+class Stack(Value):
     """One generation of an engine, as far as its checks differ from another's."""
 
     name: str

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from math import ceil
 
-import msgspec
-
 from prl_tui.core.batch import Batch, Numbers
 from prl_tui.core.stacks import Stack
+from prl_tui.core.value import Value
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class Schedule(Value):
     """The fields that set how long a run goes on and what it does on the way."""
 
     epochs: float | None = None
@@ -24,7 +23,7 @@ class Schedule(msgspec.Struct, frozen=True):
     eval_steps: int | None = None
 
 
-class Steps(msgspec.Struct, frozen=True):
+class Steps(Value):
     """The length of a run in optimizer steps."""
 
     rows: int | None

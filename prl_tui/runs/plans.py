@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from prl_tui.core import recipe
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.plan import Activation, LaunchPlan, with_port
 from prl_tui.core.recipe import Outputs
+from prl_tui.core.value import plain
 from prl_tui.i18n import t
 from prl_tui.machine.ports import free_port
 from prl_tui.runs.launcher import Job, LaunchError
@@ -99,8 +101,6 @@ def _conda_hook(inherited: Mapping[str, str]) -> str:
 
 def _info(plan: LaunchPlan) -> dict[str, Any]:
     """What a run's record keeps, so that the run can be read back as a config."""
-    import msgspec
-
     config = plan.config
     return {
         "recipe": config.recipe.name,
@@ -110,20 +110,23 @@ def _info(plan: LaunchPlan) -> dict[str, Any]:
         "changed": list(config.changed()),
         "launcher": plan.launcher,
         "nproc": config.number("nproc_per_node"),
-        "outputs": msgspec.to_builtins(config.recipe.data.outputs),
-        "activation": msgspec.to_builtins(plan.activation),
+        "outputs": plain(config.recipe.data.outputs),
+        "activation": plain(plan.activation),
     }
 
 
 def outputs_of(info: dict[str, object] | Broken | None) -> Outputs:
     """The output shapes that a run's record keeps; the usual ones where it has none."""
-    import msgspec
-
     kept = info.get("outputs") if isinstance(info, dict) else None
-    try:
-        return msgspec.convert(kept, Outputs) if isinstance(kept, dict) else Outputs()
-    except msgspec.ValidationError:
+    if not isinstance(kept, dict):
         return Outputs()
+    from prl_tui.core import shape
+
+    try:
+        shape.check(kept, Outputs)
+    except shape.ShapeError:
+        return Outputs()
+    return recipe.outputs_of(kept)
 
 
 def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:

@@ -111,7 +111,6 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
 
 
 def test_a_folder_that_is_read_only_is_one_sentence(open_folder: Path, as_nobody: Callable[..., str]) -> None:
-    os.environ["HOME"] = str(open_folder)
     said = as_nobody(lambda: print(main([*BASH, "-o", str(open_folder / "x.sh")])))
     assert sorted(said.splitlines()) == ["4", f"prl-tui: {open_folder}/x.sh cannot be written: Permission denied."]
     assert list(open_folder.iterdir()) == []

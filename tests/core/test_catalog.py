@@ -26,6 +26,15 @@ label = { en = "rate", zh = "学习率" }
 default = "1e-3"
 flag = "--lr"
 """
+TEMPLATE = """
+[[field]]
+key = "loop"
+type = "str"
+group = "data"
+label = { en = "loop", zh = "环" }
+default = "{loop}"
+template = true
+"""
 PRESETS = """
 schema = 1
 extends = "prl-grpo"
@@ -74,12 +83,18 @@ NOISE = random.Random(1).randbytes(10_000_000)
 BROKEN = {
     "syntax": (RECIPE + "\n[oops\n", "line 16: not TOML"),
     "type": (RECIPE.replace('"float"', '"flaot"'), "field lr, type"),
-    "missing": (RECIPE.replace('name = "mine"', ""), "missing required field `name`"),
+    "missing": (RECIPE.replace('name = "mine"', ""), "name"),
     "unknown": (RECIPE.replace("default =", "defualt ="), "field lr"),
-    "table": ("schema = 1\nfield = 7\n", "Expected"),
+    "table": ("schema = 1\nfield = 7\n", "field"),
     "preset-field": (RECIPE + "[presets.x.values]\nlrr = 1\n", "presets.x.values.lrr"),
     "extends": (PRESETS.replace("prl-grpo", "prl-gropo"), "extends: there is no recipe named prl-gropo"),
     "extends-field": (PRESETS.replace("num_gen", "num_gne"), "presets.night.values.num_gneerations"),
+    "variable": (RECIPE + 'variable = "A; touch x"', "'A; touch x' is not the name of an environment variable"),
+    "default-variable": (RECIPE.replace('"lr"', '"l.r"'), "'PRL_L.R' is not the name of an environment variable"),
+    "key": (RECIPE.replace('"lr"', '"l r"'), "'l r' is not a name"),
+    "name": (RECIPE.replace('"mine"', '"mi\\nne"'), "is not a name"),
+    "shared-variable": (RECIPE + 'variable = "PRL_NNODES"', "shares its variable with lr"),
+    "self-template": (RECIPE + TEMPLATE, "cannot follow another template"),
     "schema": (RECIPE.replace("schema = 1", "schema = 2"), "schema"),
     "latin": ('name = "é"'.encode("latin-1"), "line 1: this is not UTF-8 text"),
     "utf16": (RECIPE.encode("utf-16"), "not UTF-8"),

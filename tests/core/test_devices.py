@@ -45,7 +45,7 @@ ITEM = st.one_of(
 
 @pytest.mark.torch
 @given(st.lists(ITEM, min_size=0, max_size=6).map(",".join))
-@settings(max_examples=1000)
+@settings(max_examples=600)
 def test_any_list_is_read_as_torch_reads_it(spec: str) -> None:
     cuda = pytest.importorskip("torch.cuda")
     with pytest.MonkeyPatch.context() as patch:

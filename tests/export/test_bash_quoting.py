@@ -80,5 +80,9 @@ def test_ten_thousand_random_texts_arrive_byte_for_byte(shared: Bench, tmp_path:
     for _ in range(50):
         raw = {f"t{n}": "".join(source.choices(PIECES, k=source.randint(1, 25))) for n in range(200)}
         outcome = shared.run(script(resolve(many).with_values(raw, Source.SET)), cwd=tmp_path)
-        assert outcome.argv == ["python", "train.py", *(word for key, text in raw.items() for word in (f"--{key}", text))]
+        assert outcome.argv == [
+            "python",
+            "train.py",
+            *(word for key, text in raw.items() for word in (f"--{key}", text)),
+        ]
     assert list(tmp_path.iterdir()) == []

@@ -60,7 +60,14 @@ GPUS = st.integers(1, 9).map(lambda n: ",".join(map(str, range(n))))
     )
 )  # fmt: skip
 @example({"PRL_NPROC_PER_NODE": "2", "PRL_CUDA_VISIBLE_DEVICES": "0,1", "PRL_NUM_INFER_WORKERS": "3"})
-@example({"PRL_NPROC_PER_NODE": "3", "PRL_CUDA_VISIBLE_DEVICES": "0,1,2,3", "PRL_USE_VLLM": "false", "PRL_NUM_GENERATIONS": "3"})
+@example(
+    {
+        "PRL_NPROC_PER_NODE": "3",
+        "PRL_CUDA_VISIBLE_DEVICES": "0,1,2,3",
+        "PRL_USE_VLLM": "false",
+        "PRL_NUM_GENERATIONS": "3",
+    }
+)
 @settings(max_examples=120)
 def test_prl_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> None:
     agree(shared, resolve(RECIPES["prl-grpo"], "standard-4gpu"), env)

@@ -160,7 +160,9 @@ def test_a_wrong_value_that_was_exported_all_the_same_is_refused(bench: Bench) -
 
 
 def test_a_large_batch_is_refused_at_once(standard: str, bench: Bench) -> None:
-    refused(bench.run(standard, PRL_PER_DEVICE_TRAIN_BATCH_SIZE="4096", PRL_NUM_GENERATIONS="60001"), "PRL_NUM_GENERATIONS")
+    refused(
+        bench.run(standard, PRL_PER_DEVICE_TRAIN_BATCH_SIZE="4096", PRL_NUM_GENERATIONS="60001"), "PRL_NUM_GENERATIONS"
+    )
 
 
 def test_a_rule_whose_value_is_not_set_is_skipped_and_not_divided_by(bench: Bench) -> None:
@@ -350,3 +352,29 @@ def test_a_recipe_without_the_shared_fields_exports(bench: Bench) -> None:
 
 def test_what_is_required_and_missing_is_refused(bench: Bench) -> None:
     refused(bench.run_config(resolve(recipe(text_field("name", required=True)))), "PRL_NAME")
+
+
+@pytest.mark.parametrize(
+    ("files", "pattern", "chosen"),
+    [
+        (["a 1.csv", "b.txt"], "a*.csv", "a 1.csv"),
+        (["中文.csv"], "*.csv", "中文.csv"),
+        (["plain.csv"], "plain.csv", "plain.csv"),
+        (["-x.csv"], "-*.csv", "-x.csv"),
+        ([], "a*.csv", None),
+        (["a1.csv", "a2.csv"], "a*.csv", None),
+        ([], "$(touch canary).csv", None),
+    ],
+)
+def test_a_pattern_becomes_the_one_file_that_matches_or_is_refused(
+    files: list[str], pattern: str, chosen: str | None, tmp_path: Path, bench: Bench
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    own = resolve(recipe(text_field("data", "path", glob=True, default=pattern)))
+    outcome = bench.run(script(own), cwd=tmp_path)
+    if chosen is None:
+        refused(outcome, "PRL_DATA")
+        assert not (tmp_path / "canary").exists()
+    else:
+        assert outcome.argv == ["python", "train.py", "--data", chosen]

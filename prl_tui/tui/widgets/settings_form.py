@@ -21,6 +21,8 @@ from prl_tui.tui.widgets.rows import Piece, Rows
 
 NUMERIC = {"int", "float"}
 CHOSEN = {"choice", "bool"}
+OLD = 12
+"""Cells of the preset's value beside a changed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,15 @@ class Entry:
 
     group: Group
     key: str = ""
+
+
+def _cut(pieces: list[Piece], room: int) -> list[Piece]:
+    """Pieces in at most `room` cells, the one that no longer fits cut with an ellipsis."""
+    found: list[Piece] = []
+    for text, role in pieces:
+        found.append((text if cell_len(text) <= room else fit(text, max(0, room)), role))
+        room -= cell_len(text)
+    return found
 
 
 def group_word(group: Group) -> str:
@@ -216,18 +227,20 @@ class SettingsForm(Rows):
         assert self._config is not None
         field = self._config.recipe.by_key[entry.key]
         label_width = 20 if width < 60 else 22
-        value_width = max(10, min(22, width - label_width - 20)) if width < 62 else max(18, min(30, width - 44))
+        value_width = max(10, min(22, width - label_width - 24)) if width < 62 else max(18, min(30, width - 44))
         label: list[Piece] = [("  ", ""), (fit(str(field.label), label_width), "")]
         if self._editor is not None and y == self.cursor:
             return [*label, *self._edited(self._editor, width - label_width - 2)]
         text = self._text(entry.key)
-        long = cell_len(text) > value_width and not self._differs(entry.key)
-        shown = fit(text or "–", width - label_width - 3 if long else value_width, field.type in NUMERIC)
+        mark = self._mark(entry.key)
+        if cell_len(text) > value_width:  # a long text takes what the mark leaves
+            room = width - label_width - 3 - sum(cell_len(piece) for piece, _ in mark)
+            value_width = max(value_width, min(cell_len(text), room))
+        shown = fit(text or "–", value_width, field.type in NUMERIC)
         role = {"error": "error", "warning": "warning"}.get(self._findings.get(entry.key, ""), "" if text else "muted")
-        pieces = [*label, (shown, role)]
-        if not long:
-            pieces += [(f" {fit(str(field.unit), 11)}" if str(field.unit) else "", "muted"), *self._mark(entry.key)]
-        return pieces
+        unit = f" {fit(str(field.unit), 11)}" if str(field.unit) else ""
+        room = width - label_width - 2 - cell_len(shown) - cell_len(unit)
+        return [*label, (shown, role), (unit, "muted"), *_cut(mark, room)]
 
     def _edited(self, editor: LineEditor, width: int) -> list[Piece]:
         """The text with its cursor, the part around the cursor where it is too long."""
@@ -253,7 +266,11 @@ class SettingsForm(Rows):
         if not self._differs(key):
             return [(f" {word}", "muted")] if word else []
         assert self._base is not None
-        return [(f" ← {safe(self._base.text(key)) or '–'}", "mark"), (f"  {word}", "muted")]
+        old = safe(self._base.text(key)) or "–"
+        return [
+            (f" ← {old if cell_len(old) <= OLD else fit(old, OLD)}", "mark"),
+            (f"  {word}" if word else "", "muted"),
+        ]
 
     def _text(self, key: str) -> str:
         assert self._config is not None

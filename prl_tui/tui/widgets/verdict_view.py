@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.message import Message
 
 from prl_tui.core import words
-from prl_tui.core.findings import Finding, Fix
+from prl_tui.core.findings import ORDER, Finding, Fix
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, wrap
 from prl_tui.tui.session import Verdict
@@ -143,7 +143,7 @@ def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) ->
 
 def _low(findings: list[Finding], first: Fix | None, found: list[Line], width: int) -> list[Line]:
     """Three lines: the count with the arithmetic, the worst finding, its way out."""
-    worst = findings[0]
+    worst = min(findings, key=lambda finding: ORDER[finding.severity])
     head = Line(fit(f"{found[0].text}   {found[1].text if len(found) > 1 else ''}", width).rstrip(), found[0].role)
     out = [head, Line(f"{words.GLYPHS[worst.severity]} {worst.message}", ROLE[worst.severity])]
     return [*out, Line(first.label, "accent", first, "f")] if first is not None else out

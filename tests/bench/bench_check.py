@@ -1,0 +1,59 @@
+"""One full check, every rule and the search for fixes: `python -m tests.bench.bench_check`.
+
+Random settings of each recipe, valid and broken ones; process time of `checks.check` and, as a floor, of `check`
+on the untouched preset. The target is p95 ≤ 5 ms.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+
+from prl_tui.core import catalog, checks
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.core.findings import Facts
+
+CASES = 400
+FIELDS = {
+    "prl-grpo": ("num_generations", "per_device_train_batch_size", "nproc_per_node", "per_device_eval_batch_size"),
+    "swift-grpo": ("num_generations", "per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation", "nproc_per_node"),
+    "minionerec-sft": ("batch_size", "micro_batch_size", "nproc_per_node"),
+    "demo": ("global_batch_size", "per_device_train_batch_size", "nproc_per_node"),
+}
+
+
+def configs(recipe: str, presets: list[str], seed: int) -> list[RunConfig]:
+    """Random changes to the recipe's presets: one to three fields, as a person types them."""
+    source = random.Random(seed)
+    loaded = catalog.load().recipes[recipe]
+    found = []
+    for _ in range(CASES):
+        fields = source.sample(FIELDS[recipe], source.randint(1, 3 if len(FIELDS[recipe]) > 3 else 2))
+        values = {field: str(source.randint(1, 16)) for field in fields}
+        found.append(resolve(loaded, source.choice(presets)).with_values(values, Source.FORM))
+    return found
+
+
+def spent(config: RunConfig) -> float:
+    """Milliseconds of process time for one check."""
+    begin = time.process_time()
+    checks.check(config, Facts(node_gpus=8, rows=8462))
+    return (time.process_time() - begin) * 1e3
+
+
+def main() -> None:
+    """Print a table."""
+    print(f"{'recipe':<16}{'broken':>8}{'p50 ms':>9}{'p95 ms':>9}{'max ms':>9}{'preset ms':>11}")
+    loaded = catalog.load().recipes
+    for recipe in FIELDS:
+        presets = list(loaded[recipe].presets)
+        every = configs(recipe, presets, 7)
+        times = sorted(spent(config) for config in every)
+        broken = sum(not checks.check(config, Facts(node_gpus=8)).ok for config in every)
+        floor = min(spent(resolve(loaded[recipe], presets[0])) for _ in range(50))
+        row = (times[CASES // 2], times[int(CASES * 0.95)], times[-1], floor)
+        print(f"{recipe:<16}{broken:>8}{row[0]:>9.2f}{row[1]:>9.2f}{row[2]:>9.2f}{row[3]:>11.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""What will run, as shown, is what is written: preview tabs, the export dialog, saving a preset."""
+
+from __future__ import annotations
+
+import pytest
+
+from prl_tui.core import catalog, config_file
+from prl_tui.export.formats import FORMATS
+from prl_tui.machine import paths
+from prl_tui.tui.screens.dialogs import AskText, Question
+from tests.tui.driving import click_text, configure, lines, screen, text_of, wait_for
+
+WIDE, SMALL = (160, 45), (80, 24)
+
+
+def preview_text(place):
+    return "\n".join(place.preview.query_one("#preview-text")._lines)
+
+
+def written(place, name):
+    return FORMATS[name](place.session.verdict.plan).text.rstrip("\n")
+
+
+async def answer(pilot, text):
+    """Type an answer into the dialog's field over what is there."""
+    await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog")
+    pilot.app.screen.query_one("#text").value = text
+    await pilot.press("enter")
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_each_tab_shows_what_export_writes_and_v_walks_through_them(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        if size == SMALL:
+            await pilot.press("v")
+        for name in ("command", "bash", "toml", "command"):
+            await wait_for(pilot, lambda n=name: preview_text(place) == written(place, n), f"the text of {name}")
+            first = next(line for line in written(place, name).split("\n") if line.strip())
+            assert first[:40] in screen(pilot.app), "it is drawn, not only known"
+            await pilot.press("v")
+
+
+async def test_a_click_on_a_tab_shows_its_format(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await click_text(pilot, place.preview, "TOML")
+        await wait_for(pilot, lambda: preview_text(place) == written(place, "toml"), "the TOML")
+
+
+async def test_the_preview_follows_every_keystroke(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("max_completion_length")
+        await pilot.press("5")
+        await wait_for(pilot, lambda: "--max_completion_length 5 " in preview_text(place), "the first digit")
+        await pilot.press("1")
+        await wait_for(pilot, lambda: "--max_completion_length 51 " in preview_text(place), "the second digit")
+
+
+async def test_a_preview_that_comes_into_sight_by_a_resize_is_not_an_old_one(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("max_completion_length")
+        await pilot.press("5", "1", "2", "enter")
+        await pilot.resize_terminal(*WIDE)
+        await wait_for(pilot, lambda: "--max_completion_length 512 " in preview_text(place), "the value of now")
+
+
+@pytest.mark.parametrize(("name", "file"), [("bash", "run.sh"), ("toml", "run.toml"), ("command", "run.txt")])
+async def test_export_writes_the_format_that_the_ending_says(app, tmp_path, name, file):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("e")
+        target = tmp_path / "out" / file
+        target.parent.mkdir()
+        await answer(pilot, str(target))
+        await wait_for(pilot, target.exists, "the file")
+        assert target.read_text() == FORMATS[name](place.session.verdict.plan).text
+        assert bool(target.stat().st_mode & 0o111) == (name == "bash")
+        if name == "toml":
+            assert config_file.read(target, place.session.catalog).preset == "standard-4gpu"
+
+
+async def test_the_suggested_name_lies_in_the_working_directory(app):
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog")
+        assert pilot.app.screen.query_one("#text").value == "prl-grpo-standard-4gpu.sh"
+        await pilot.press("escape")
+        await configure(pilot)
+
+
+async def test_an_existing_different_file_is_shown_as_a_diff_and_kept_by_default(app, tmp_path):
+    target = tmp_path / "run.sh"
+    target.write_text("#!/bin/bash\necho mine [bold]\x1b[31m\n")
+    before = target.read_bytes()
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await pilot.press("e")
+        await answer(pilot, str(target))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        shown = await wait_for(pilot, lambda: "mine" in screen(pilot.app) and screen(pilot.app), "the old text")
+        assert "-echo mine [bold]�[31m" in shown
+        assert not any("\x1b" in line for line in lines(pilot.app))
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the form")
+        assert target.read_bytes() == before
+        await pilot.press("e")
+        await answer(pilot, str(target))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question again")
+        await pilot.press("y")
+        await wait_for(pilot, lambda: target.read_bytes() != before, "the new text")
+        assert target.read_text().rstrip("\n") == written(place, "bash")
+
+
+async def test_the_same_text_again_asks_nothing(app, tmp_path):
+    target = tmp_path / "run.sh"
+    async with app().run_test(size=WIDE, notifications=True) as pilot:
+        place = await configure(pilot)
+        target.write_text(written(place, "bash") + "\n")
+        await pilot.press("e")
+        await answer(pilot, str(target))
+        await wait_for(pilot, lambda: "wrote" in screen(pilot.app), "that it is written")
+        assert pilot.app.screen is place
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [("run.exe", "ending says the format"), ("missing/run.sh", "cannot be written"), ("folder.sh", "cannot be read")],
+)
+async def test_what_cannot_be_written_is_said_and_nothing_breaks(app, tmp_path, file, sentence):
+    (tmp_path / "folder.sh").mkdir()
+    async with app().run_test(size=(120, 35), notifications=True) as pilot:
+        await configure(pilot)
+        await pilot.press("e")
+        await answer(pilot, str(tmp_path / file))
+        await wait_for(pilot, lambda: any(sentence in note.message for note in pilot.app._notifications), sentence)
+
+
+async def test_a_config_with_errors_is_not_exported(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("num_generations")
+        await pilot.press("3", "enter", "e")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "Not exported" in n.message], "the reason")
+        assert pilot.app.screen is place
+
+
+# --- presets of one's own -----------------------------------------------------------------------------------------
+
+
+def own_file():
+    return paths.config_dir() / "presets" / "prl-grpo.toml"
+
+
+def own_catalog():
+    return catalog.load([paths.config_dir() / "presets"])
+
+
+async def test_a_saved_preset_is_read_by_the_catalogue_and_chosen_at_once(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("max_completion_length")
+        await pilot.press("5", "1", "2", "enter", "s")
+        await answer(pilot, "night")
+        await wait_for(pilot, own_file().exists, "the file")
+        await wait_for(pilot, lambda: pilot.app.session.config.preset == "night", "the new preset chosen")
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "▸ night" in text_of(place.presets), "the new preset in the list")
+    found = own_catalog()
+    assert found.problems == ()
+    from prl_tui.core.config import resolve
+
+    saved = resolve(found.recipes["prl-grpo"], "night")
+    assert saved.number("max_completion_length") == 512
+    assert saved.number("nproc_per_node") == 4
+
+
+async def test_saving_keeps_the_comments_of_the_file(app):
+    own_file().parent.mkdir(parents=True)
+    own_file().write_text(
+        'schema = 1\nextends = "prl-grpo"\n# my favourite\n[presets.old.values]\nnum_generations = 4  # four\n'
+    )
+    async with app().run_test(size=WIDE) as pilot:
+        await configure(pilot)
+        await pilot.press("s")
+        await answer(pilot, "new")
+        await wait_for(pilot, lambda: "new" in own_file().read_text(), "the new preset")
+    text = own_file().read_text()
+    assert "# my favourite" in text
+    assert "# four" in text
+    assert {"old", "new"} <= set(own_catalog().recipes["prl-grpo"].presets)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("standard-4gpu", "built-in"), ("a/b", "cannot be"), ("[bold]", "cannot be")]
+)
+async def test_a_preset_never_shadows_a_built_in_one_and_has_a_plain_name(app, name, sentence):
+    async with app().run_test(size=WIDE) as pilot:
+        await configure(pilot)
+        await pilot.press("s")
+        await answer(pilot, name)
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if sentence in n.message], sentence)
+    assert not own_file().exists()
