@@ -6,7 +6,6 @@ translator can reorder it. Data files carry `{en, zh}` themselves.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,7 @@ def choose_language(wanted: str | None, environment: Mapping[str, str]) -> str:
     candidates += [environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG")]
     for candidate in candidates:
         if candidate:
-            return "zh" if re.match(r"zh\b|zh[_-]", candidate, re.IGNORECASE) else "en"
+            return "zh" if candidate.lower() == "zh" or candidate[:3].lower() in {"zh_", "zh-", "zh.", "zh@"} else "en"
     return "en"
 
 

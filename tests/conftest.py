@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -34,9 +35,13 @@ FOREIGN = ("PRL_", "XDG_", "NO_COLOR", "LANG", "LC_", "CUDA_VISIBLE_DEVICES", "W
 """Variables of the developer's shell that no test may depend on."""
 
 
+_homes = itertools.count()
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path_factory.getbasetemp() / f"home{next(_homes)}"
+    home.mkdir()
     for name in list(os.environ):
         if name.startswith(FOREIGN):
             monkeypatch.delenv(name)

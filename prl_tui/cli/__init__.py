@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     words = list(sys.argv[1:] if argv is None else argv)
     i18n.set_language(i18n.choose_language(_language(words), os.environ))
-    args = build().parse_args(words)
+    args = build(words).parse_args(words)
     try:
         code = int(_run(args))
         sys.stdout.flush()

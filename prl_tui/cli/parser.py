@@ -1,17 +1,23 @@
-"""The command line. A command names its function as `module:function`, imported when it runs."""
+"""The command line. A command names its function as `module:function`, imported when it runs.
+
+Only the command that is called gets its arguments: argparse looks at the terminal for each one that is added.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 
 from prl_tui import __version__
-from prl_tui.i18n import t
+from prl_tui.i18n import mark, t
 
-SETTINGS, RUNNING, MACHINE = "prl_tui.cli.settings", "prl_tui.cli.running", "prl_tui.cli.machine"
+Add = Callable[[argparse.ArgumentParser], None]
+
+SETTINGS, RUNNING = "prl_tui.cli.settings", "prl_tui.cli.running"
 
 
-def build() -> argparse.ArgumentParser:
-    """The parser of every sub-command; without one, the app starts."""
+def build(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser for these words: every sub-command by name, the called one with its arguments."""
     parser = argparse.ArgumentParser(
         prog="prl-tui",
         description=t("Set up, check, export, launch and watch multi-GPU training runs. Without a command, the app."),
@@ -20,78 +26,87 @@ def build() -> argparse.ArgumentParser:
     parser.add_argument("--lang", metavar="en|zh", help=t("the language; else PRL_TUI_LANG, else the locale"))
     parser.set_defaults(runs="prl_tui.cli.app:app")
     commands = parser.add_subparsers(prog="prl-tui", title=t("commands"), metavar="COMMAND")
-    _settings(commands)
-    _running(commands)
+    for name, (runs, text, add) in COMMANDS.items():
+        called = name in words
+        command = commands.add_parser(name, help=t(text), description=t(text), add_help=called)
+        command.set_defaults(runs=runs)
+        if called:
+            command.add_argument("--lang", metavar="en|zh", help=argparse.SUPPRESS, default=argparse.SUPPRESS)
+            add(command)
     return parser
 
 
-def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, runs: str, text: str, as_json: bool = True
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=text, description=text)
-    parser.set_defaults(runs=runs)
-    parser.add_argument("--lang", metavar="en|zh", help=argparse.SUPPRESS, default=argparse.SUPPRESS)
-    if as_json:
-        parser.add_argument("--json", action="store_true", help=t("print JSON"))
-    return parser
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help=t("print JSON"))
 
 
-def _settings(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    recipes = _command(commands, "recipes", f"{SETTINGS}:recipes", t("list the training programs that are known"))
-    recipes.add_argument("--trust", choices=["yes", "no"], help=t("allow or refuse this directory's own .prl-tui/"))
-    presets = _command(
-        commands, "presets", f"{SETTINGS}:presets", t("list presets, or show one recipe's with its fields")
-    )
-    presets.add_argument("name", nargs="?", metavar="RECIPE")
-    gpus = _command(commands, "gpus", f"{MACHINE}:gpus", t("show the GPUs of this box"))
-    gpus.add_argument("--watch", action="store_true", help=t("go on, once a second"))
-    check = _command(
-        commands, "check", f"{SETTINGS}:check", t("check a config: batch arithmetic, GPUs, findings with fixes")
-    )
-    _source(check)
-    _facts(check)
-    check.add_argument("--strict", action="store_true", help=t("warnings count as errors"))
-    export = _command(
-        commands, "export", f"{SETTINGS}:export", t("write the script or file that a platform runs"), False
-    )
-    _source(export)
-    _facts(export)
-    export.add_argument("--format", required=True, metavar="FORMAT", help="command, bash, toml")
-    export.add_argument("-o", "--output", metavar="FILE", help=t("write a file instead of printing"))
-    export.add_argument("--allow-errors", action="store_true", help=t("export although the check finds errors"))
-    export.add_argument("--overwrite", action="store_true", help=t("replace an existing file without asking"))
+def _recipes(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("--trust", choices=["yes", "no"], help=t("allow or refuse this directory's own .prl-tui/"))
 
 
-def _running(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    launch = _command(commands, "launch", f"{RUNNING}:launch", t("start a run on this box"))
-    _source(launch)
-    launch.add_argument("--stack", metavar="NAME", help=t("the engine's generation, which decides the batch rule"))
-    how = launch.add_mutually_exclusive_group()
+def _presets(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("name", nargs="?", metavar="RECIPE")
+
+
+def _gpus(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("--watch", action="store_true", help=t("go on, once a second"))
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    _source(parser)
+    _facts(parser)
+    parser.add_argument("--strict", action="store_true", help=t("warnings count as errors"))
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    _source(parser)
+    _facts(parser)
+    parser.add_argument("--format", required=True, metavar="FORMAT", help="command, bash, toml")
+    parser.add_argument("-o", "--output", metavar="FILE", help=t("write a file instead of printing"))
+    parser.add_argument("--allow-errors", action="store_true", help=t("export although the check finds errors"))
+    parser.add_argument("--overwrite", action="store_true", help=t("replace an existing file without asking"))
+
+
+def _launch(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    _source(parser)
+    parser.add_argument("--stack", metavar="NAME", help=t("the engine's generation, which decides the batch rule"))
+    how = parser.add_mutually_exclusive_group()
     how.add_argument("--detach", action="store_true", help=t("return at once; the run goes on"))
     how.add_argument("--foreground", action="store_true", help=t("stay, and return the run's exit code"))
     how.add_argument("--dry-run", action="store_true", help=t("check and show the command; start nothing"))
-    runs = _command(commands, "runs", f"{RUNNING}:runs", t("list the runs of this box"))
-    runs.add_argument("-n", type=int, default=0, metavar="N", help=t("only the newest N"))
-    watch = _command(commands, "watch", "prl_tui.cli.watching:watch", t("watch a run"), as_json=False)
-    watch.add_argument("run", nargs="?", default="last", metavar="RUN", help=t("an id, a unique prefix, or last"))
-    watch.add_argument("--plain", action="store_true", help=t("lines instead of a screen; the run's exit code"))
-    logs = _command(commands, "logs", "prl_tui.cli.logs:logs", t("print a run's log"), as_json=False)
-    logs.add_argument("run", metavar="RUN")
-    logs.add_argument("-f", "--follow", action="store_true", help=t("go on until the run ends"))
-    logs.add_argument("--rank", type=int, metavar="N", help=t("one rank's own log"))
-    logs.add_argument("--grep", metavar="RE", help=t("only lines that match"))
-    logs.add_argument("-n", "--lines", type=int, metavar="N", help=t("only the last N lines"))
-    stop = _command(commands, "stop", f"{RUNNING}:stop", t("stop a run and everything that it started"))
-    stop.add_argument("run", metavar="RUN")
-    demo = _command(
-        commands,
-        "demo",
-        "prl_tui.cli.demo:demo",
-        t("a real two-rank torchrun run on this box, watched live"),
-        as_json=False,
-    )
-    demo.add_argument("--plain", action="store_true", help=t("lines instead of a screen"))
-    demo.add_argument("--set", action="append", metavar="KEY=VALUE", help=t("change a field"))
+
+
+def _runs(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("-n", type=_count, default=0, metavar="N", help=t("only the newest N"))
+
+
+def _watch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", default="last", metavar="RUN", help=t("an id, a unique prefix, or last"))
+    parser.add_argument("--plain", action="store_true", help=t("lines instead of a screen; the run's exit code"))
+
+
+def _logs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+    parser.add_argument("-f", "--follow", action="store_true", help=t("go on until the run ends"))
+    parser.add_argument("--rank", type=_count, metavar="N", help=t("one rank's own log"))
+    parser.add_argument("--grep", metavar="RE", help=t("only lines that match"))
+    parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
+
+
+def _stop(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+
+
+def _demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plain", action="store_true", help=t("lines instead of a screen"))
+    parser.add_argument("--set", action="append", metavar="KEY=VALUE", help=t("change a field; may be repeated"))
 
 
 def _source(parser: argparse.ArgumentParser) -> None:
@@ -112,3 +127,19 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 16):
         raise argparse.ArgumentTypeError(t("{text} is not a whole number from 0", text=repr(text)))
     return int(text)
+
+
+COMMANDS: dict[str, tuple[str, str, Add]] = {
+    "recipes": (f"{SETTINGS}:recipes", mark("list the training programs that are known"), _recipes),
+    "presets": (f"{SETTINGS}:presets", mark("list presets, or show one recipe's with its fields"), _presets),
+    "gpus": ("prl_tui.cli.machine:gpus", mark("show the GPUs of this box"), _gpus),
+    "check": (f"{SETTINGS}:check", mark("check a config: batch arithmetic, GPUs, findings with fixes"), _check),
+    "export": (f"{SETTINGS}:export", mark("write the script or file that a platform runs"), _export),
+    "launch": (f"{RUNNING}:launch", mark("start a run on this box"), _launch),
+    "runs": (f"{RUNNING}:runs", mark("list the runs of this box"), _runs),
+    "watch": ("prl_tui.cli.watching:watch", mark("watch a run"), _watch),
+    "logs": ("prl_tui.cli.logs:logs", mark("print a run's log"), _logs),
+    "stop": (f"{RUNNING}:stop", mark("stop a run and everything that it started"), _stop),
+    "demo": ("prl_tui.cli.demo:demo", mark("a real two-rank torchrun run on this box, watched live"), _demo),
+}
+"""Name → the function that runs it, its sentence, its arguments."""

@@ -6,18 +6,24 @@ import sys
 from pathlib import Path
 
 from prl_tui.i18n import t
-from prl_tui.machine import trust
+from prl_tui.machine import paths
 
 
 def folders(ask: bool = True) -> list[Path]:
     """Where recipes and presets are read from."""
-    project = trust.folder_here()
-    if project is not None and ask and trust.known(project) is None:
+    project = paths.project_dir(Path.cwd())
+    if not project.is_dir():
+        return paths.own_recipe_dirs()
+    from prl_tui.machine import trust
+
+    if ask and trust.known(project) is None:
         _ask(project)
     return trust.recipe_folders(project)
 
 
 def _ask(project: Path) -> None:
+    from prl_tui.machine import trust
+
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         told = t("{path} is not used: nobody has allowed it. `prl-tui recipes --trust yes` allows it.", path=project)
         print(told, file=sys.stderr)

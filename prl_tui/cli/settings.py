@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
@@ -18,6 +17,13 @@ from prl_tui.core.values import number, show
 from prl_tui.i18n import t
 
 
+def print_json(data: object) -> None:
+    """Data on stdout."""
+    import json
+
+    print(json.dumps(data, ensure_ascii=False, indent=1))
+
+
 def recipes(args: argparse.Namespace) -> int:
     """`prl-tui recipes`: the training programs, one a line."""
     if args.trust:
@@ -28,7 +34,7 @@ def recipes(args: argparse.Namespace) -> int:
     if args.json:
         listed = [_recipe_data(recipe) for recipe in found.recipes.values()]
         problems = [{"path": str(problem.path), "message": problem.message} for problem in found.problems]
-        print(json.dumps({"recipes": listed, "problems": problems}, ensure_ascii=False, indent=1))
+        print_json({"recipes": listed, "problems": problems})
         return Exit.OK
     width = max((len(name) for name in found.recipes), default=0)
     for recipe in found.recipes.values():
@@ -67,7 +73,7 @@ def presets(args: argparse.Namespace) -> int:
         data: dict[str, object] = {"presets": rows}
         if args.name:
             data["fields"] = [_field_data(chosen[0], key) for key in chosen[0].by_key]
-        print(json.dumps(data, ensure_ascii=False, indent=1))
+        print_json(data)
         return Exit.OK
     _print_presets(rows)
     if args.name:
@@ -131,7 +137,7 @@ def check(args: argparse.Namespace) -> int:
     """`prl-tui check SOURCE`: the verdict; exit 1 when there is an error."""
     report = verdict(sources.load(args), args)
     if args.json:
-        print(json.dumps(report_json.as_data(report), ensure_ascii=False, indent=1))
+        print_json(report_json.as_data(report))
     else:
         print("\n".join(lines(report)))
     failed = not report.ok or (args.strict and report.count("warning"))
@@ -162,7 +168,9 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
 
 def _count_rows(config: RunConfig) -> int | None:
     """The rows of the training data, where its files lie here."""
-    if not config.recipe.data.batch.rows:
+    keys = [key for key in config.recipe.data.batch.rows if key in config.settings]
+    base = Path(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
+    if not any((base / name).is_file() or "*" in name for key in keys for name in config.text(key).split()):
         return None
     from prl_tui.machine import rows
 

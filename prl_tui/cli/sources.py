@@ -9,17 +9,17 @@ from pathlib import Path
 
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import catalog as catalogs
-from prl_tui.core import config_file
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, from_environment, resolve
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 
 
 def catalog(only: str | None = None, quiet: bool = False) -> Catalog:
     """The built-in recipes and a person's own; what was skipped is said on stderr."""
     from prl_tui.cli import project
 
-    found = catalogs.load(project.folders(ask=not quiet), only)
+    found = catalogs.load(project.folders(ask=not quiet), only, paths.cache_dir() / "recipes")
     if not quiet:
         for problem in found.problems:
             print(t("skipped: {problem}", problem=problem.message), file=sys.stderr)
@@ -50,6 +50,8 @@ def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:
 def _key(config: RunConfig, name: str, option: str) -> str:
     key = find_key(config.recipe, name)
     if key is None:
+        from prl_tui.core import config_file
+
         raise CommandError(f"{option} {name}: {config_file.no_field(config, name)}")
     return key
 
@@ -62,6 +64,8 @@ def _base(source: str) -> RunConfig:
     recipe = found.find(name)
     if recipe is not None and (preset in recipe.presets or not (slash or Path(source).is_file())):
         return resolve(recipe, preset)
+    from prl_tui.core import config_file
+
     if source.endswith(".toml") or _exists(source):
         try:
             return config_file.read(Path(source), catalog(quiet=True))
@@ -89,7 +93,6 @@ def _plain(name: str) -> bool:
 
 def _from_run(source: str) -> RunConfig | None:
     """The config of a run, by id, unique prefix or `last`."""
-    from prl_tui.machine import paths
     from prl_tui.runs import plans, store
     from prl_tui.runs.folder import RunFolder
 
@@ -109,6 +112,8 @@ def _nothing(source: str, name: str) -> str:
     shown = source if len(source) <= 80 else source[:77] + "…"
     if os.sep in source and not _plain(name):
         return t("{source}: there is no such file, recipe or run.", source=shown)
+    from prl_tui.core import config_file
+
     reason = config_file.no_recipe(name if _plain(name) else shown, catalog(quiet=True))
     return t("{source} is neither a file, a recipe nor a run: {reason}", source=shown, reason=reason)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prl_tui.core import advice, assess, explain, fixes, values
+from prl_tui.core import advice, assess
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch, Violation
@@ -44,6 +44,8 @@ def _is_bad(config: RunConfig, field: Field, named: set[str]) -> bool:
 
 
 def _bad_value(config: RunConfig, field: Field) -> Finding:
+    from prl_tui.core import values
+
     setting = config.settings[field.key]
     base = config.baseline().settings[field.key]
     fix: tuple[Fix, ...] = ()
@@ -56,11 +58,17 @@ def _bad_value(config: RunConfig, field: Field) -> Finding:
 
 
 def _broken_rules(config: RunConfig, stack: Stack, case: assess.Case, found: Assessment) -> list[Finding]:
+    if not found.violations:
+        return []
+    from prl_tui.core import fixes  # a sound config never pays for the search
+
     ways_out = fixes.search(config, case, found)
     return [_finding(config, stack, violation, ways_out) for violation in found.violations]
 
 
 def _finding(config: RunConfig, stack: Stack, violation: Violation, ways_out: tuple[Fix, ...]) -> Finding:
+    from prl_tui.core import explain
+
     return Finding(
         violation.code,
         "error" if violation.severity == "error" else "warning",

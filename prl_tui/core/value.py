@@ -26,6 +26,7 @@ class _Declared(type):
     declared_fields: tuple[str, ...]
     declared_defaults: dict[str, Any]
     keywords_only: bool
+    built: int
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], kw_only: bool = False) -> _Declared:
         fields = tuple(namespace.get("__annotations__", {})) if bases else ()
@@ -33,12 +34,40 @@ class _Declared(type):
         defaults = {field: namespace.pop(field) for field in fields if field in namespace}
         cls = super().__new__(mcs, name, bases, namespace)
         cls.declared_fields, cls.declared_defaults, cls.keywords_only = fields, defaults, kw_only
+        cls.built = 0
         return cls
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
-        if "__init__" not in cls.__dict__:
+        if "__init__" in cls.__dict__:
+            return super().__call__(*args, **keywords)
+        cls.built += 1
+        if cls.built > _OFTEN:
             cls.__init__ = _initializer(cls)  # type: ignore[misc]
-        return super().__call__(*args, **keywords)
+            return super().__call__(*args, **keywords)
+        return _fill(cls, args, keywords)
+
+
+_OFTEN = 4
+"""Instances of a class after which it gets an initializer of its own: making one takes as long as filling many."""
+
+
+def _fill(cls: _Declared, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A value built without an initializer; TypeError as a call would raise it."""
+    given = dict(zip(cls.declared_fields, args, strict=False))
+    if len(args) > len(cls.declared_fields) or (args and cls.keywords_only) or given.keys() & keywords.keys():
+        raise TypeError(f"{cls.__name__}() got too many values or one twice")
+    given |= keywords
+    value = object.__new__(cls)
+    for field in cls.declared_fields:
+        if field in given:
+            object.__setattr__(value, field, given.pop(field))
+        elif field in cls.declared_defaults:
+            object.__setattr__(value, field, cls.declared_defaults[field])
+        else:
+            raise TypeError(f"{cls.__name__}() needs {field}")
+    if given:
+        raise TypeError(f"{cls.__name__}() has no field {next(iter(given))}")
+    return value
 
 
 def _initializer(cls: _Declared) -> Any:

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any
 
 from prl_tui.core.recipe import Field
 from prl_tui.i18n import t
 
-_INT = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
-_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)?(?:\.[0-9]+|\.)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_HAS_DIGIT = re.compile(r"^-?\.?[0-9]", re.ASCII)
 _YES = {"true", "1", "yes", "on"}
 _NO = {"false", "0", "no", "off"}
 
@@ -68,11 +64,35 @@ def example(field: Field) -> str:
     return {"bool": field.words[0], "gpus": "0,1", "json": "{}"}.get(field.type, "…")
 
 
+def is_whole(text: str) -> bool:
+    """A plain whole number in ASCII digits, at most fifteen of them, without a needless zero before it."""
+    digits = text[1:] if text[:1] == "-" else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
+        return False
+    return (digits == "0" and text == "0") or digits[0] != "0"
+
+
+def is_decimal(text: str) -> bool:
+    """A plain number in ASCII: digits, at most one point, at most one exponent, no needless zero before it."""
+    base, mark, exponent = text.replace("E", "e").partition("e")
+    if mark and not is_digits(exponent[1:] if exponent[:1] in {"+", "-"} else exponent):
+        return False
+    whole, point, part = (base[1:] if base[:1] == "-" else base).partition(".")
+    if not (whole or part) or (point and part and not is_digits(part)):
+        return False
+    return not whole or (is_digits(whole) and (whole == "0" or whole[0] != "0"))
+
+
+def is_digits(text: str) -> bool:
+    """One ASCII digit or more."""
+    return text.isascii() and text.isdigit()
+
+
 def _int(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < 10**15:
         return raw, _bounds(field, raw)
     text = raw.strip() if isinstance(raw, str) else str(raw)
-    if not isinstance(raw, str) or not _INT.fullmatch(text):
+    if not isinstance(raw, str) or not is_whole(text):
         return None, t(
             "{key}: {value} is not a whole number; {example} would work.",
             key=field.key, value=quote(raw), example=example(field),
@@ -90,9 +110,9 @@ def _float(field: Field, raw: object) -> tuple[Any, str]:
             return None, _not_number(field, raw)
         return raw, _bounds(field, raw)
     text = raw.strip() if isinstance(raw, str) else ""
-    if not _HAS_DIGIT.match(text) or not _FLOAT.fullmatch(text):
+    if not is_decimal(text):
         return None, _not_number(field, raw)
-    if _INT.fullmatch(text):
+    if is_whole(text):
         return int(text), _bounds(field, int(text))
     value = float(text)
     if not math.isfinite(value):

@@ -52,6 +52,12 @@ def runs_dir(environment: Mapping[str, str] | None = None) -> Path:
     return state_dir(environment) / "runs"
 
 
+def own_recipe_dirs(environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Where the person's own recipes and presets lie."""
+    config = config_dir(environment)
+    return [config / "recipes", config / "presets"]
+
+
 def project_dir(working_directory: Path) -> Path:
     """The folder in a working directory that holds its own recipes and presets."""
     return working_directory / PROJECT_FOLDER

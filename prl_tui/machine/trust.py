@@ -18,7 +18,7 @@ def folder_here() -> Path | None:
 
 def recipe_folders(project: Path | None) -> list[Path]:
     """Where recipes and presets are read from: the person's, and a project's that was allowed."""
-    own = [paths.config_dir() / "recipes", paths.config_dir() / "presets"]
+    own = paths.own_recipe_dirs()
     if project is None or not known(project):
         return own
     return [*own, project, project / "recipes", project / "presets"]

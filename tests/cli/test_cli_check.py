@@ -316,7 +316,8 @@ def test_a_real_ctrl_c_is_130_and_silent(tmp_path: Path) -> None:
     running = subprocess.Popen([sys.executable, "-c", program, "check", str(pipe)], stderr=subprocess.PIPE, text=True)
     writer = -1
     deadline = time.monotonic() + 30
-    while writer < 0 and running.poll() is None and time.monotonic() < deadline:  # until the command waits for the pipe's text
+    # Opening the other end works once the command waits for the pipe's text.
+    while writer < 0 and running.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(OSError):
             writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         time.sleep(0.01)

@@ -68,7 +68,7 @@ GPUS = st.integers(1, 9).map(lambda n: ",".join(map(str, range(n))))
         "PRL_NUM_GENERATIONS": "3",
     }
 )
-@settings(max_examples=120)
+@settings(max_examples=90)
 def test_prl_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> None:
     agree(shared, resolve(RECIPES["prl-grpo"], "standard-4gpu"), env)
 
@@ -94,7 +94,7 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
         PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps"]), PRL_SPLIT_DATASET_RATIO=st.sampled_from(["0", "0.01"]),
     )
 )  # fmt: skip
-@settings(max_examples=120)
+@settings(max_examples=90)
 def test_swift_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> None:
     agree(shared, resolve(RECIPES["swift-grpo"], "colocate-4gpu"), env)
 

@@ -274,7 +274,7 @@ async def test_what_differs_from_the_preset_shows_the_old_value_and_who_changed_
         await wait_for(pilot, lambda: "fix" in text_of(place.form), "who changed it")
         place.session.load(place.session.config.with_values({BATCH: "8"}, Source.ENVIRONMENT, {BATCH: "PRL_X"}))
         place.update()
-        await wait_for(pilot, lambda: "← 4  PRL" in text_of(place.form), "the variable that changed it")
+        await wait_for(pilot, lambda: "← 4  PR" in text_of(place.form), "the variable that changed it")
 
 
 async def test_the_line_under_the_form_says_what_the_field_is_from_the_start(app):

@@ -51,7 +51,7 @@ async def test_the_panel_shows_the_gpus_and_ticking_one_changes_the_list(on_box)
         await wait_for(pilot, lambda: spec(place) == "0,1,2", "GPU 3 taken off the list")
         assert not place.session.verdict.report.ok, "four processes on three GPUs"
         await wait_for(pilot, lambda: text_of(gpus).count("[x]") == 3, "three ticks")
-        await click_text(pilot, gpus, "7  ")
+        await click_text(pilot, gpus, "[ ]   7")
         await wait_for(pilot, lambda: spec(place) == "0,1,2,7", "GPU 7 put on the list")
         await pilot.press("u")
         await wait_for(pilot, lambda: spec(place) == "0,1,2", "one choice undone")

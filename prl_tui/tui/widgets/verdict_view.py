@@ -98,17 +98,27 @@ def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
     """The verdict as lines of a width; a low pane gets the sentences and their first way out only."""
     report = verdict.report
     low = height < LOW
-    found = [Line(_head(verdict), "error" if not report.ok else "good" if verdict.can_launch else "warning")]
+    head = Line(_head(verdict), "error" if not report.ok else "good" if verdict.can_launch else "warning")
+    sums: list[Line] = []
     for text in words.arithmetic(report)[: 1 if low else None]:
-        found += [Line(line) for line in wrap(text, width)]
+        sums += [Line(line) for line in wrap(text, width)]
     if words.length(report) and not low:
-        found.append(Line(words.length(report), "muted"))
+        sums.append(Line(words.length(report), "muted"))
     first = verdict.first_fix
-    seen: set[str] = set()
     findings = [*report.findings, *verdict.here]
     if low and findings:
-        return _low(findings, first, found, width)
-    for finding in report.findings:
+        return _low(findings, first, [head, *sums], width)
+    told = _findings(verdict, first, width)
+    found = [head, *sums, *told]
+    if first is not None and first not in [line.fix for line in found[:height]]:
+        return [head, *told, *sums]  # the way out stays in sight
+    return found
+
+
+def _findings(verdict: Verdict, first: Fix | None, width: int) -> list[Line]:
+    found: list[Line] = []
+    seen: set[str] = set()
+    for finding in verdict.report.findings:
         found += _finding(finding, first, seen, width)
     if verdict.here:
         found.append(Line(t("On this box:"), "muted"))

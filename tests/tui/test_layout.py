@@ -1,0 +1,114 @@
+"""At every size class, and during resizes between them: everything essential is in sight, nothing overlaps."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from textual.widgets import Footer
+
+from prl_tui.machine import paths
+from prl_tui.runs import launcher
+from prl_tui.tui.screens.watch import WatchScreen
+from tests.tui.driving import configure, lines, screen, wait_for
+
+SIZES = [(w, h) for w in (80, 99, 100, 149, 150) for h in (24, 30, 40)] + [(79, 24), (160, 45)]
+LEAVES = {
+    "configure": ("TopBar", "#gpu-line", "#gpus", "#preset-line", "#presets", "#settings", "#about", "#verdict",
+                  "#preview", "Footer"),
+    "watch": ("TopBar", "#head", "#gpus", "#curves", "#second", "#logs", "#health", "Footer"),
+}  # fmt: skip
+
+
+def in_sight(place, names):
+    """Widgets that are drawn, by name."""
+    found = {}
+    for name in names:
+        widget = place.query_one(name)
+        if all(node.display for node in widget.ancestors_with_self if hasattr(node, "styles")) and widget.region.area:
+            found[name] = widget.region
+    return found
+
+
+def faults(place, names):
+    """What lies outside the screen, and which pairs overlap."""
+    regions = in_sight(place, names)
+    whole = place.region
+    outside = [name for name, region in regions.items() if not whole.contains_region(region)]
+    pairs = [
+        (one, other)
+        for one in regions
+        for other in regions
+        if one < other and regions[one].intersection(regions[other]).area
+    ]
+    return outside, pairs
+
+
+def class_of(width, height):
+    return (
+        "-wide" if width >= 150 else "-medium" if width >= 100 else "-narrow",
+        "-tall" if height >= 40 else "-middle" if height >= 30 else "-short",
+    )
+
+
+async def settled(pilot, place, names, size):
+    wide, tall = class_of(*size)
+    await wait_for(pilot, lambda: tuple(pilot.app.size) == size and place.has_class(wide) and place.has_class(tall),
+                   f"the classes of {size}")  # fmt: skip
+    await pilot.pause()
+    await wait_for(pilot, lambda: faults(place, names) == ([], []), f"no fault at {size}: {faults(place, names)}", 5)
+
+
+async def test_configure_shows_the_essential_at_every_size_and_during_resizes(app):
+    async with app().run_test(size=SIZES[0]) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("num_generations")
+        await pilot.press("3", "enter")
+        for size in [*SIZES, *reversed(SIZES[::4])]:
+            await pilot.resize_terminal(*size)
+            await settled(pilot, place, LEAVES["configure"], size)
+            seen = in_sight(place, LEAVES["configure"])
+            assert {"TopBar", "#settings", "#verdict", "Footer"} <= set(seen), size
+            assert ("#gpus" in seen) != ("#gpu-line" in seen), size
+            assert ("#presets" in seen) != ("#preset-line" in seen), size
+            text = screen(pilot.app)
+            assert "not a multiple of" in text, size
+            assert "generations 3 → 2" in text, size
+            assert "generations  " in text, size
+            assert max(len(line) for line in lines(pilot.app)) <= size[0]
+            if size[0] >= 150 and size[1] >= 30:
+                assert "#preview" in seen, size
+
+
+@pytest.mark.parametrize("width", [80, 100, 150])
+async def test_the_footer_of_each_screen_fits(app, width):
+    async with app().run_test(size=(width, 30)) as pilot:
+        await configure(pilot)
+        assert "q quit" in screen(pilot.app).split("\n")[-1]
+        await pilot.press("R")
+        await wait_for(pilot, lambda: "d delete" in screen(pilot.app), "the runs screen")
+        assert "q quit" in screen(pilot.app).split("\n")[-1]
+        pilot.app.open_run(launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "print(1)"))))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: "q leave" in screen(pilot.app).split("\n")[-1], "the whole footer")
+        footer = pilot.app.screen.query_one(Footer)
+        assert footer.virtual_size.width <= width
+
+
+async def test_watch_shows_the_essential_at_every_size_and_during_resizes(app):
+    async with app().run_test(size=SIZES[0]) as pilot:
+        await configure(pilot)
+        folder = launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "print('hello log')")))
+        pilot.app.open_run(folder)
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        place = pilot.app.screen
+        await wait_for(pilot, lambda: "finished" in screen(pilot.app), "its end")
+        for size in [*SIZES, *reversed(SIZES[::4])]:
+            await pilot.resize_terminal(*size)
+            await settled(pilot, place, LEAVES["watch"], size)
+            seen = in_sight(place, LEAVES["watch"])
+            assert {"TopBar", "#head", "#logs", "#health", "Footer"} <= set(seen), size
+            if size[0] >= 100:
+                assert {"#gpus", "#curves"} <= set(seen), size
+            assert folder.id in screen(pilot.app), size
+            assert "hello log" in screen(pilot.app), size

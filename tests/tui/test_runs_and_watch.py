@@ -1,0 +1,239 @@
+"""The runs and watch screens on real runs: tiny real jobs under their real supervisor."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+
+import pytest
+
+from prl_tui.machine import paths
+from prl_tui.runs import launcher, stop, store
+from prl_tui.runs.folder import Ended, read_ended
+from prl_tui.runs.state import status
+from prl_tui.tui.screens.dialogs import Help, Question
+from prl_tui.tui.screens.runs import RunsScreen
+from prl_tui.tui.screens.watch import WatchScreen
+from prl_tui.tui.widgets.log_view import LogView
+from tests.tui.driving import configure, screen, text_of, wait_for
+
+WIDE, SMALL = (160, 45), (80, 24)
+WAIT = "import time\nwhile True: print('tick', flush=True); time.sleep(0.05)"
+FAILS = "import sys\nprint('all well so far')\nfor n in range(60): print('line', n)\nraise ValueError('[/INST] broke')"
+
+
+@pytest.fixture
+def start():
+    """Start `python -c CODE` as a run; whatever is left at the end is stopped."""
+    started = []
+
+    def begin(code, **info):
+        kept = {"recipe": "demo", "preset": "two-ranks", **info}
+        job = launcher.Job((sys.executable, "-uc", code), info=kept)
+        started.append(launcher.start(paths.runs_dir(), job))
+        return started[-1]
+
+    yield begin
+    for folder in started:
+        if folder.path.exists() and not isinstance(read_ended(folder), Ended):
+            stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
+            if not stop.wait(folder, 10.0):
+                with contextlib.suppress(OSError):
+                    os.kill(status(folder).pid, signal.SIGKILL)
+
+
+def over(folder):
+    return isinstance(read_ended(folder), Ended)
+
+
+async def runs_screen(pilot):
+    await configure(pilot)
+    await pilot.press("R")
+    await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs screen")
+    return pilot.app.screen
+
+
+async def watch(pilot, folder):
+    await configure(pilot)
+    pilot.app.open_run(folder)
+    await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+    await wait_for(pilot, lambda: folder.id in screen(pilot.app), "its head")
+    return pilot.app.screen
+
+
+async def test_without_runs_the_list_says_what_to_do(app):
+    async with app().run_test(size=SMALL) as pilot:
+        await runs_screen(pilot)
+        await wait_for(pilot, lambda: "There are no runs yet" in screen(pilot.app), "the sentence")
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_runs_are_listed_newest_first_with_their_states(app, start, size):
+    async with app().run_test(size=size) as pilot:
+        good = start("print('done')")
+        await wait_for(pilot, lambda: over(good), "its end")
+        bad = start(FAILS)
+        await wait_for(pilot, lambda: over(bad), "its end")
+        alive = start(WAIT)
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: alive.id in text_of(place.rows), "the runs")
+        rows = [line for line in text_of(place.rows).split("\n") if "demo/two-ranks" in line]
+        assert [run.id in row for run, row in zip((alive, bad, good), rows, strict=True)] == [True] * 3
+        assert "✗ failed" in rows[1]
+        assert "✓ finished" in rows[2]
+        assert "watch" in screen(pilot.app).split("\n")[-1], "the footer says what enter does"
+
+
+async def test_stop_asks_with_the_safe_answer_first_and_then_stops_all_of_it(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(WAIT)
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: place.rows.runs, "the run")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the list again")
+        assert not over(folder)
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question again")
+        await pilot.press("y")
+        await wait_for(pilot, lambda: over(folder), "its end")
+        await wait_for(pilot, lambda: "stopped" in text_of(place.rows), "the list says so")
+
+
+async def test_delete_asks_and_deletes_only_an_ended_run(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start("print('done')")
+        await wait_for(pilot, lambda: over(folder), "its end")
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: place.rows.runs, "the run")
+        for answer, there in (("escape", True), ("y", False)):
+            await pilot.press("d")
+            await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+            await pilot.press(answer)
+            await wait_for(pilot, lambda: pilot.app.screen is place, "the list again")
+            await wait_for(pilot, lambda t=there: folder.path.exists() == t, f"there: {there}")
+        alive = start(WAIT)
+        await wait_for(pilot, lambda: [one for one in place.rows.runs if one.id == alive.id], "the other run")
+        await pilot.press("d", "y")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "alive" in n.message], "the refusal")
+        assert alive.path.exists()
+
+
+async def test_o_puts_a_runs_settings_into_the_form(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start("print(1)", values={"max_steps": "7"}, sources={"max_steps": "form"})
+        await wait_for(pilot, lambda: over(folder), "its end")
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: place.rows.runs, "the run")
+        await pilot.press("o")
+        place = await configure(pilot)
+        assert place.session.config.number("max_steps") == 7
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(app, start, size):
+    one = app()
+    async with one.run_test(size=size) as pilot:
+        folder = start(WAIT)
+        place = await watch(pilot, folder)
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "tick" in text_of(log), "its log")
+        seen = log.lines
+        await wait_for(pilot, lambda: log.lines > seen, "more of it")
+        assert log.following
+        assert "following" in screen(pilot.app)
+        head = text_of(place.query_one("#head"))
+        assert folder.id in head
+        assert "demo/two-ranks" in head
+        await pilot.press("q")
+    assert one.return_code == 0
+    assert not over(folder)
+    assert status(folder).state in {"starting", "running"}
+
+
+async def test_details_goes_to_the_first_error_line_and_slash_searches(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(FAILS)
+        place = await watch(pilot, folder)
+        await wait_for(pilot, lambda: "✗ failed" in text_of(place.query_one("#head")), "how it ended")
+        health = text_of(place.query_one("#health"))
+        assert "exit code 1" in health
+        log = place.query_one(LogView)
+        await pilot.press("home", "d")
+        await wait_for(pilot, lambda: log.current_line is not None, "a line found")
+        await wait_for(pilot, lambda: "Traceback" in text_of(log), "the first error line in sight")
+        await pilot.press("slash")
+        await wait_for(pilot, lambda: place.query("#finder"), "the finder")
+        await pilot.press(*"line", "space", "7", "enter")
+        await wait_for(pilot, lambda: log.current_line == 8, "the searched line")
+        assert "line 7" in text_of(log)
+
+
+async def test_panes_by_number_one_at_a_time_where_there_is_little_room(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await watch(pilot, start("print('done')"))
+        for key, shown in (("1", "#gpus"), ("2", "#curves"), ("3", "#logs"), ("1", "#gpus")):
+            await pilot.press(key)
+            panes = ("#gpus", "#curves", "#logs")
+            await wait_for(
+                pilot,
+                lambda s=shown: [p for p in panes if place.query_one(p).region.area and place.query_one(p).display
+                                 and (p == "#logs" or place.query_one("#upper").display)] == [s],
+                f"{shown} alone",
+            )  # fmt: skip
+
+
+async def test_tabs_switch_between_the_launchers_and_each_ranks_log(app, start):
+    code = (
+        "import os,pathlib\nd=pathlib.Path(os.environ['PRL_RUN_DIR'])/'ranks'/'x'/'attempt_0'\n"
+        "for r in (0,1):\n p=d/str(r); p.mkdir(parents=True)\n (p/'stdout.log').write_text(f'I am rank {r}\\n')\n"
+        " (p/'stderr.log').write_text('')\nprint('I am the launcher')"
+    )
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(code)
+        place = await watch(pilot, folder)
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "I am rank 0" in text_of(log), "rank 0 first")
+        await pilot.press("right_square_bracket")
+        await wait_for(pilot, lambda: "I am rank 1" in text_of(log), "rank 1")
+        await pilot.press("right_square_bracket")
+        await wait_for(pilot, lambda: "I am the launcher" in text_of(log), "the launcher's")
+
+
+async def test_every_action_is_found_by_name(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        titles = [command.title for command in pilot.app.get_system_commands(place)]
+        assert {"launch", "export", "undo", "find", "all settings", "go: runs", "quit"} <= set(titles)
+        assert not [title for title in titles if "Page" in title or "Copy" in title]
+        await pilot.press("colon", *"go: runs", "enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the chosen action's screen")
+
+
+async def test_help_opens_on_every_screen_and_fits_without_broken_lines(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        for go in (None, "R", "watch"):
+            if go == "R":
+                await pilot.press("R")
+                await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "runs")
+            elif go == "watch":
+                await watch_from_runs(pilot, start("print(1)"))
+            await pilot.press("question_mark")
+            await wait_for(pilot, lambda: isinstance(pilot.app.screen, Help), "the help")
+            wanted = pilot.app.screen._text.split("\n")
+            await wait_for(pilot, lambda: wanted[0] in screen(pilot.app), "its first line")
+            assert [line for line in wanted if line.strip() not in screen(pilot.app)] == []
+            await pilot.press("escape")
+            await wait_for(pilot, lambda: not isinstance(pilot.app.screen, Help), "the screen again")
+        assert place is not pilot.app.screen
+
+
+async def watch_from_runs(pilot, folder):
+    await wait_for(pilot, lambda: [one for one in pilot.app.screen.rows.runs if one.id == folder.id], "the run")
+    await pilot.press("enter")
+    await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
