@@ -6,6 +6,7 @@ Only the command that is called gets its arguments: argparse looks at the termin
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 
 from prl_tui import __version__
@@ -16,10 +17,21 @@ Add = Callable[[argparse.ArgumentParser], None]
 SETTINGS, RUNNING = "prl_tui.cli.settings", "prl_tui.cli.running"
 
 
+class _Formatter(argparse.HelpFormatter):
+    """argparse makes one for each argument that is added, and each asks for the terminal's size; only help needs it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=None if HELP & set(sys.argv) else 100)
+
+
+HELP = {"-h", "--help"}
+
+
 def build(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser for these words: every sub-command by name, the called one with its arguments."""
     parser = argparse.ArgumentParser(
         prog="prl-tui",
+        formatter_class=_Formatter,
         description=t("Set up, check, export, launch and watch multi-GPU training runs. Without a command, the app."),
     )
     parser.add_argument("--version", action="version", version=f"prl-tui {__version__}")
@@ -28,7 +40,9 @@ def build(words: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(prog="prl-tui", title=t("commands"), metavar="COMMAND")
     for name, (runs, text, add) in COMMANDS.items():
         called = name in words
-        command = commands.add_parser(name, help=t(text), description=t(text), add_help=called)
+        command = commands.add_parser(
+            name, help=t(text), description=t(text), add_help=called, formatter_class=_Formatter
+        )
         command.set_defaults(runs=runs)
         if called:
             command.add_argument("--lang", metavar="en|zh", help=argparse.SUPPRESS, default=argparse.SUPPRESS)

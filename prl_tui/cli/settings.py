@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
-from prl_tui.core import checks, report_json, stacks, words
+from prl_tui.core import checks, stacks
 from prl_tui.core.config import RunConfig, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
@@ -137,6 +137,8 @@ def check(args: argparse.Namespace) -> int:
     """`prl-tui check SOURCE`: the verdict; exit 1 when there is an error."""
     report = verdict(sources.load(args), args)
     if args.json:
+        from prl_tui.core import report_json
+
         print_json(report_json.as_data(report))
     else:
         print("\n".join(lines(report)))
@@ -179,6 +181,8 @@ def _count_rows(config: RunConfig) -> int | None:
 
 def lines(report: Report) -> list[str]:
     """A verdict as text."""
+    from prl_tui.core import words
+
     config = report.config
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui import __version__, atomic
+from prl_tui import __version__
 from prl_tui.core.recipe import (
     PresetFile,
     Recipe,
@@ -267,6 +267,8 @@ def _cached(kept: Path, stamp: list[object]) -> dict[str, Any] | None:
 def _keep(kept: Path, stamp: list[object], table: dict[str, Any]) -> None:
     import contextlib
     import json
+
+    from prl_tui import atomic
 
     with contextlib.suppress(OSError, TypeError, ValueError):  # a cache that cannot be written costs time, no more
         kept.parent.mkdir(parents=True, exist_ok=True)

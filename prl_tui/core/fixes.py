@@ -9,6 +9,7 @@ from typing import Any
 from prl_tui.core.assess import Assessment, Case, assess
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Fix
+from prl_tui.core.sieve import Sieve
 from prl_tui.i18n import t
 
 MOST = 4
@@ -93,11 +94,13 @@ def _nearest_working(config: RunConfig, case: Case, found: Assessment, part: str
     below: Any = None
     above: Any = None
     now = case.values[part]
+    sieve = Sieve(case)
     for value in _candidates(config, case, found, part):
         lower = isinstance(value, int) and isinstance(now, int) and value < now
         if (below if lower else above) is not None:
             continue
-        if not assess(case.with_values({part: value})).errors:
+        changes = {part: value}
+        if sieve.may_pass(changes) and not assess(case.with_values(changes)).errors:
             if lower:
                 below = value
             else:
@@ -147,12 +150,13 @@ def _several(
     """Changes of `size` fields that work, smallest change first. Tried only where no smaller one does."""
     near = {part: _nearby(config, case, found, part, 6 if size == 2 else 3) for part in parts}
     works: list[tuple[float, dict[str, Any]]] = []
+    sieve = Sieve(case)
     for chosen in combinations([part for part in parts if near[part]], size):
         for changes in _grid(near, chosen):
             cost = sum(_cost(case.values[part], value) for part, value in changes.items())
             if len(works) >= MOST and cost >= works[-1][0]:
                 continue
-            if not assess(case.with_values(changes)).errors:
+            if sieve.may_pass(changes) and not assess(case.with_values(changes)).errors:
                 works.append((cost, changes))
                 works.sort(key=lambda entry: entry[0])
                 del works[MOST:]

@@ -51,7 +51,7 @@ _OFTEN = 4
 """Instances of a class after which it gets an initializer of its own: making one takes as long as filling many."""
 
 
-def _fill(cls: _Declared, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _fill(cls: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A value built without an initializer; TypeError as a call would raise it."""
     given = dict(zip(cls.declared_fields, args, strict=False))
     if len(args) > len(cls.declared_fields) or (args and cls.keywords_only) or given.keys() & keywords.keys():

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import assess, catalog, checks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts
+from prl_tui.core.sieve import Sieve
 
 CATALOG = catalog.load()
 GRID = range(1, 17)
@@ -72,6 +73,17 @@ def test_fixes_beside_brute_force(recipe: str, data: st.DataObject) -> None:
         assert passes(config, changes, facts), changes
     if not checks.check(config, facts).ok and mended_by_one_field(config, TUNED[recipe], facts):
         assert any(len(changes) == 1 for changes in found)
+
+
+@pytest.mark.parametrize("recipe", list(TUNED))
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_the_sieve_never_holds_back_a_sound_change(recipe: str, data: st.DataObject) -> None:
+    config = broken(recipe, data.draw(cases(recipe)))
+    case = assess.case(config, assess.stack_of(config), 16)
+    changes = data.draw(st.dictionaries(st.sampled_from(TUNED[recipe]), st.integers(1, 12), min_size=1, max_size=2))
+    if not assess.assess(case.with_values(changes)).errors:
+        assert Sieve(case).may_pass(changes)
 
 
 def test_the_guides_example_gets_its_own_ways_out() -> None:

@@ -29,7 +29,7 @@ def set_field(screen, name, value):
     screen.keys("/")
     screen.wait("find a setting", "the finder")
     screen.keys(*name, "enter")
-    screen.wait(lambda text: "find a setting" not in text and f"--{name}" in text, f"the field {name}")
+    screen.wait(lambda text: "Verdict" in text and name not in text and "find a setting" not in text, "the form again")
     screen.keys(*str(value), "enter")
 
 

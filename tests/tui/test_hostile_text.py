@@ -124,6 +124,7 @@ async def test_in_the_list_of_runs_the_watch_head_the_log_and_the_health_line(ap
             pilot.app.open_run(folder)
             await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
             place = pilot.app.screen
+            await wait_for(pilot, lambda: place.query("#health"), "its widgets")
             await wait_for(pilot, lambda: "✗ failed" in text_of(place.query_one("#head")), "how it ended")
             assert f"{shown}/{shown}" in text_of(place.query_one("#head"))
             await wait_for(pilot, lambda: "exit code 1" in text_of(place.query_one("#health")), "the health line")
@@ -145,10 +146,11 @@ async def test_a_folder_that_is_no_id_of_ours(app):
     async with app().run_test(size=WIDE) as pilot:
         await configure(pilot)
         await pilot.press("R")
-        await wait_for(pilot, lambda: "[/INST]" in screen(pilot.app)[:400], "the folder in the list")
+        await wait_for(pilot, lambda: "[/INST" in screen(pilot.app), "the folder in the list")
         assert_clean(pilot.app)
         await pilot.press("enter")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: pilot.app.screen.query("#health"), "its widgets")
         await wait_for(pilot, lambda: "[/INST]�[2J" in text_of(pilot.app.screen.query_one("#head")), "its name")
         assert_clean(pilot.app)
         await pilot.press("x", "R", "d")

@@ -37,8 +37,8 @@ class Question(ModalScreen[bool]):
                 with VerticalScroll(classes="dialog-details"):
                     yield Static(Content(safe_lines(self._details)))
             with Horizontal(classes="dialog-buttons"):
-                yield Button(Content(self._no), id="no", variant="primary")
-                yield Button(Content(self._yes), id="yes")
+                yield Button(Content(safe(self._no)), id="no", variant="primary")
+                yield Button(Content(safe(self._yes)), id="yes")
 
     def on_mount(self) -> None:
         """The safe answer has the focus."""
