@@ -86,6 +86,13 @@ def cells(text: str) -> int:
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
+def fit(text: str, width: int) -> str:
+    """Text of our own in exactly `width` cells, cut or filled up with blanks."""
+    while text and cells(text) > width:
+        text = text[:-1]
+    return pad(text, width)
+
+
 def pad(text: str, width: int, right: bool = False) -> str:
     """Text of our own in `width` cells at least; `right` puts the blanks before it."""
     blanks = " " * max(0, width - cells(text))

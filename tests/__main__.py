@@ -34,7 +34,9 @@ def main() -> int:
         began = time.monotonic()
         print(f"\n-- {name}", flush=True)
         code = subprocess.run(STEPS[name], cwd=ROOT, check=False).returncode
-        print(f"-- {name}: {'passed' if code == 0 else f'FAILED ({code})'}, {time.monotonic() - began:.0f} s", flush=True)
+        print(
+            f"-- {name}: {'passed' if code == 0 else f'FAILED ({code})'}, {time.monotonic() - began:.0f} s", flush=True
+        )
         if code:
             failed.append(name)
     print("\nall steps passed" if not failed else f"\nfailed: {', '.join(failed)}", flush=True)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from prl_tui import __version__
-from prl_tui.i18n import mark, t
+from prl_tui.i18n import t
 
 Add = Callable[[argparse.ArgumentParser], None]
 
@@ -38,11 +38,9 @@ def build(words: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--lang", metavar="en|zh", help=t("the language; else PRL_TUI_LANG, else the locale"))
     parser.set_defaults(runs="prl_tui.cli.app:app")
     commands = parser.add_subparsers(prog="prl-tui", title=t("commands"), metavar="COMMAND")
-    for name, (runs, text, add) in COMMANDS.items():
+    for name, (runs, text, add) in _commands().items():
         called = name in words
-        command = commands.add_parser(
-            name, help=t(text), description=t(text), add_help=called, formatter_class=_Formatter
-        )
+        command = commands.add_parser(name, help=text, description=text, add_help=called, formatter_class=_Formatter)
         command.set_defaults(runs=runs)
         if called:
             command.add_argument("--lang", metavar="en|zh", help=argparse.SUPPRESS, default=argparse.SUPPRESS)
@@ -143,17 +141,18 @@ def _count(text: str) -> int:
     return int(text)
 
 
-COMMANDS: dict[str, tuple[str, str, Add]] = {
-    "recipes": (f"{SETTINGS}:recipes", mark("list the training programs that are known"), _recipes),
-    "presets": (f"{SETTINGS}:presets", mark("list presets, or show one recipe's with its fields"), _presets),
-    "gpus": ("prl_tui.cli.machine:gpus", mark("show the GPUs of this box"), _gpus),
-    "check": (f"{SETTINGS}:check", mark("check a config: batch arithmetic, GPUs, findings with fixes"), _check),
-    "export": (f"{SETTINGS}:export", mark("write the script or file that a platform runs"), _export),
-    "launch": (f"{RUNNING}:launch", mark("start a run on this box"), _launch),
-    "runs": (f"{RUNNING}:runs", mark("list the runs of this box"), _runs),
-    "watch": ("prl_tui.cli.watching:watch", mark("watch a run"), _watch),
-    "logs": ("prl_tui.cli.logs:logs", mark("print a run's log"), _logs),
-    "stop": (f"{RUNNING}:stop", mark("stop a run and everything that it started"), _stop),
-    "demo": ("prl_tui.cli.demo:demo", mark("a real two-rank torchrun run on this box, watched live"), _demo),
-}
-"""Name → the function that runs it, its sentence, its arguments."""
+def _commands() -> dict[str, tuple[str, str, Add]]:
+    """Name → the function that runs it, its sentence, its arguments."""
+    return {
+        "recipes": (f"{SETTINGS}:recipes", t("list the training programs that are known"), _recipes),
+        "presets": (f"{SETTINGS}:presets", t("list presets, or show one recipe's with its fields"), _presets),
+        "gpus": ("prl_tui.cli.machine:gpus", t("show the GPUs of this box"), _gpus),
+        "check": (f"{SETTINGS}:check", t("check a config: batch arithmetic, GPUs, findings with fixes"), _check),
+        "export": (f"{SETTINGS}:export", t("write the script or file that a platform runs"), _export),
+        "launch": (f"{RUNNING}:launch", t("start a run on this box"), _launch),
+        "runs": (f"{RUNNING}:runs", t("list the runs of this box"), _runs),
+        "watch": ("prl_tui.cli.watching:watch", t("watch a run"), _watch),
+        "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),
+        "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _stop),
+        "demo": ("prl_tui.cli.demo:demo", t("a real two-rank torchrun run on this box, watched live"), _demo),
+    }

@@ -37,7 +37,7 @@ class Sieve:
         values.update(touched)
         try:
             return self._fits(values) and self._rule(values)
-        except TypeError:  # a value that cannot be read: only the full check can tell
+        except (TypeError, ZeroDivisionError):  # an unreadable or senseless value: only the full check can tell
             return True
         finally:
             values.update(before)

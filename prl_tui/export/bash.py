@@ -17,7 +17,7 @@ from prl_tui.export.model import Export, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
 
-STRUCTURE = {"launcher", "training_env"}
+STRUCTURE = {"launcher", "training_env", "stack"}
 """Fields that decide the script's shape: fixed in the file, and a variable that wants another is refused."""
 
 

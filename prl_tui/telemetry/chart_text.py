@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from prl_tui.i18n import cells, pad, t
+from prl_tui.i18n import cells, fit, t
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -156,7 +156,7 @@ def headline(title: str, curve: Series, width: int) -> str:
     """Title on the left, newest value on the right; says so when there are no points."""
     newest = format_value(curve[-1][1]) if len(curve) else t("no points yet")
     room = max(0, width - cells(newest) - 1)
-    return pad(f"{pad(title[:room], room)} {newest}", width)
+    return fit(f"{fit(title, room)} {newest}", width)
 
 
 def value_labels(frame: Frame, rows: int) -> list[str]:
@@ -172,7 +172,7 @@ def step_line(frame: Frame, width: int) -> str:
     left = t("step {first}", first=f"{frame.first_step:,}")
     right = f"{frame.last_step:,}"
     room = width - LABEL - 1 - len(right)
-    return f"{'':{LABEL}} {pad(left if cells(left) <= room else '', room)}{right}"[:width]
+    return fit(f"{'':{LABEL}} {fit(left, room)}{right}", width)
 
 
 def marked(row: str, marks: frozenset[int]) -> str:

@@ -16,7 +16,13 @@ from prl_tui.core.findings import Facts
 CASES = 400
 FIELDS = {
     "prl-grpo": ("num_generations", "per_device_train_batch_size", "nproc_per_node", "per_device_eval_batch_size"),
-    "swift-grpo": ("num_generations", "per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation", "nproc_per_node"),
+    "swift-grpo": (
+        "num_generations",
+        "per_device_train_batch_size",
+        "gradient_accumulation_steps",
+        "steps_per_generation",
+        "nproc_per_node",
+    ),
     "minionerec-sft": ("batch_size", "micro_batch_size", "nproc_per_node"),
     "demo": ("global_batch_size", "per_device_train_batch_size", "nproc_per_node"),
 }

@@ -28,8 +28,10 @@ def set_field(screen, name, value):
     """Find a setting by name and type a number into it."""
     screen.keys("/")
     screen.wait("find a setting", "the finder")
-    screen.keys(*name, "enter")
-    screen.wait(lambda text: "Verdict" in text and name not in text and "find a setting" not in text, "the form again")
+    screen.keys(*name)
+    screen.wait(name, "the name typed")
+    screen.keys("enter")
+    screen.wait(lambda text: "▊" not in text, "the form again, the finder gone")
     screen.keys(*str(value), "enter")
 
 

@@ -64,7 +64,9 @@ async def test_the_last_gpu_stays_since_an_empty_list_would_mean_all_of_them(on_
         await wait_for(pilot, lambda: text_of(gpus).count("[x]") == 1, "one GPU ticked")
         gpus.focus()
         await pilot.press("space")
-        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "At least one" in n.message], "the reason")
+        await wait_for(
+            pilot, lambda: [n for n in pilot.app._notifications if "At least one" in n.message], "the reason"
+        )
         assert spec(place) == "0"
         await wait_for(pilot, lambda: text_of(gpus).count("[x]") == 1, "still ticked")
 
@@ -181,7 +183,9 @@ async def test_a_projects_recipes_are_asked_about_once_and_used_only_after_a_yes
         await pilot.press(answer)
         place = await configure(pilot)
         used = answer == "y"
-        await wait_for(pilot, lambda: ("from-project" in text_of(place.presets)) == used, "the presets after the answer")
+        await wait_for(
+            pilot, lambda: ("from-project" in text_of(place.presets)) == used, "the presets after the answer"
+        )
     assert trust.known(project) is used
     assert list(json.loads((paths.state_dir() / "projects.json").read_text()).values()) == [used]
     async with App().run_test(size=WIDE) as pilot:

@@ -14,7 +14,7 @@ from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.machine import paths
 from prl_tui.runs import launcher
 from prl_tui.tui.screens.dialogs import AskText, Question
-from prl_tui.tui.screens.runs import RunsScreen
+from prl_tui.tui.screens.runs import RunList, RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
 from tests.tui.driving import App, configure, lines, screen, text_of, wait_for
@@ -61,7 +61,9 @@ async def test_in_the_form_the_verdict_the_preview_and_the_top(app, text, shown)
         assert_clean(pilot.app)
 
 
-@pytest.mark.parametrize(("text", "shown"), [pair for pair in HOSTILE if "\x1b" not in pair[0] and "\x07" not in pair[0]])
+@pytest.mark.parametrize(
+    ("text", "shown"), [pair for pair in HOSTILE if "\x1b" not in pair[0] and "\x07" not in pair[0]]
+)
 async def test_as_the_name_and_title_of_a_preset_and_a_recipe(tmp_path, text, shown):
     import tomli_w
 
@@ -131,7 +133,7 @@ async def test_in_the_list_of_runs_the_watch_head_the_log_and_the_health_line(ap
             assert_clean(pilot.app)
             pilot.app.action_go("runs")
             await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
-            rows = pilot.app.screen.rows
+            rows = (await wait_for(pilot, lambda: pilot.app.screen.query(RunList), "the list")).first()
             await wait_for(pilot, lambda: [one for one in rows.runs if one.id == folder.id], "the run")
             await wait_for(pilot, lambda s=shown: s in text_of(rows), "its name in the list")
             assert_clean(pilot.app)
@@ -140,18 +142,18 @@ async def test_in_the_list_of_runs_the_watch_head_the_log_and_the_health_line(ap
 async def test_a_folder_that_is_no_id_of_ours(app):
     import json
 
-    folder = paths.runs_dir() / "[/INST]\x1b[2J"
+    folder = paths.runs_dir() / "[bold]\x1b[2J"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps({"schema": 1, "id": "x", "recipe": None, "created": 1.0}))
     async with app().run_test(size=WIDE) as pilot:
         await configure(pilot)
         await pilot.press("R")
-        await wait_for(pilot, lambda: "[/INST" in screen(pilot.app), "the folder in the list")
+        await wait_for(pilot, lambda: "[bold]" in screen(pilot.app), "the folder in the list")
         assert_clean(pilot.app)
         await pilot.press("enter")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
         await wait_for(pilot, lambda: pilot.app.screen.query("#health"), "its widgets")
-        await wait_for(pilot, lambda: "[/INST]�[2J" in text_of(pilot.app.screen.query_one("#head")), "its name")
+        await wait_for(pilot, lambda: "[bold]�[2J" in text_of(pilot.app.screen.query_one("#head")), "its name")
         assert_clean(pilot.app)
         await pilot.press("x", "R", "d")
         await pilot.pause()

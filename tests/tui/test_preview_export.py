@@ -144,7 +144,9 @@ async def test_a_config_with_errors_is_not_exported(app):
         place = await configure(pilot)
         place.form.go_to("num_generations")
         await pilot.press("3", "enter", "e")
-        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "Not exported" in n.message], "the reason")
+        await wait_for(
+            pilot, lambda: [n for n in pilot.app._notifications if "Not exported" in n.message], "the reason"
+        )
         assert pilot.app.screen is place
 
 

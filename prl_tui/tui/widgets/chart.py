@@ -13,7 +13,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-from prl_tui.i18n import t
+from prl_tui.i18n import cells, t
 from prl_tui.telemetry.chart_text import (
     LABEL,
     MARK,
@@ -122,8 +122,8 @@ class LineChart(Widget):
         marks = frozenset[int]().union(*(plot.marks for plot in plots))
         for number, label in enumerate(value_labels(frame, rows)):
             runs = _overlay([plot.rows[number] for plot in plots], marks if number == 0 else frozenset())
-            cells = [Segment(text, styles[curve]) for text, curve in runs]
-            yield Strip([Segment(f"{label} ", label_style), *cells])
+            segments = [Segment(text, styles[curve]) for text, curve in runs]
+            yield Strip([Segment(f"{label} ", label_style), *segments])
 
     def _heading(self, width: int) -> list[Segment]:
         """Names on the left, newest values on the right, where columns don't move when values change."""
@@ -131,7 +131,7 @@ class LineChart(Widget):
         values = [format_value(curve[-1][1]) if len(curve) else "" for curve in self._curves.values()]
         right = "".join(f" {value:>{LABEL}}" for value in values) if any(values) else t("no points yet")
         left = plain(self._title) or "  ".join(plain(name) for name in names)
-        room = max(0, width - len(right))
+        room = max(0, width - cells(right))
         style = self._style()
         if self._title or len(names) == 1:
             name_parts = [Segment(left, style)]
