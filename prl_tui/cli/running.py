@@ -8,14 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from prl_tui.cli import settings, sources
+from prl_tui.cli import box, settings, sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import Report
 from prl_tui.i18n import nt, t
-from prl_tui.machine import facts, paths, rows
-from prl_tui.runs import history, launcher, overview, plans, store
+from prl_tui.machine import paths
+from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder
 
@@ -23,9 +23,7 @@ from prl_tui.runs.folder import RunFolder
 def launch(args: argparse.Namespace) -> int:
     """`prl-tui launch SOURCE`: check for this box, then start."""
     config = sources.load(args)
-    count, _ = rows.of_config(config, Path.cwd())
-    known = facts.here(config, rows=count, pace=history.pace(paths.runs_dir(), config))
-    report = checks.check(config, known, args.stack or "")
+    report = checks.check(config, box.facts_here(config), args.stack or "")
     if not report.ok:
         print("\n".join(settings.lines(report)), file=sys.stderr)
         return Exit.FINDINGS

@@ -155,11 +155,9 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
     rows = args.rows if args.rows is not None else _count_rows(config)
     if args.here:
-        from prl_tui.machine import facts, paths
-        from prl_tui.runs import history
+        from prl_tui.cli import box
 
-        here = facts.here(config, rows=rows, pace=history.pace(paths.runs_dir(), config))
-        return checks.check(config, here, stack)
+        return checks.check(config, box.facts_here(config, args.rows), stack)
     inherited = {}
     if args.use_env:
         from prl_tui.machine import facts
@@ -176,7 +174,7 @@ def _count_rows(config: RunConfig) -> int | None:
         return None
     from prl_tui.machine import rows
 
-    return rows.of_config(config, Path.cwd())[0]
+    return rows.training(config, Path.cwd())
 
 
 def lines(report: Report) -> list[str]:
@@ -187,7 +185,7 @@ def lines(report: Report) -> list[str]:
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]
     if words.length(report):
-        out.append(words.length(report))
+        out += [line for line in (words.length(report), words.on_the_way(report)) if line]
     for finding in report.findings:
         out.append(f"{words.GLYPHS[finding.severity]} {finding.message}")
         if finding.why:

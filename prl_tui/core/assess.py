@@ -19,7 +19,7 @@ PARTS = (
     "global_batch_size", "batch_size", "micro_batch_size", "train_batch_size", "sequence_parallel_size",
     "eval_strategy", "val_dataset", "split_dataset_ratio", "cuda_visible_devices",
     "num_infer_workers", "use_vllm", "use_lmdeploy", "deepspeed",
-    "vllm_tensor_parallel_size", "async_generate",
+    "vllm_tensor_parallel_size", "tensor_parallel_size", "async_generate",
 )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ class Case(Value):
         return replace(self, values=values)
 
 
-def case(config: RunConfig, stack: Stack, node_gpus: int | None) -> Case:
+def case(config: RunConfig, stack: Stack, node_gpus: int | None, val_rows: int | None = None) -> Case:
     """What the rules read of a config."""
     recipe = config.recipe
     keys = {part: recipe.part(part) for part in PARTS if recipe.part(part) in recipe.by_key}
@@ -73,16 +73,18 @@ def case(config: RunConfig, stack: Stack, node_gpus: int | None) -> Case:
             named = template_keys(config.settings[key].value)
             if len(named) == 1 and named[0] in parts:
                 followers[part] = parts[named[0]]
+    if val_rows is not None:
+        found["val_rows"] = val_rows
     total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
     return Case(
         recipe.data.batch.rule, stack, found, node_gpus, recipe.data.needs_gpu, "swift" in stack.name, total, followers
     )
 
 
-def stack_of(config: RunConfig, override: str = "") -> Stack:
-    """The stack whose rules hold: what the person picks, else the recipe's own."""
+def stack_of(config: RunConfig, override: str = "", probed: str = "") -> Stack:
+    """The stack whose rules hold: what the person picks, else the environment's, else the recipe's own."""
     chosen = config.value("stack") if "stack" in config.settings else None
-    return stacks.find(override or chosen or config.recipe.data.stack)
+    return stacks.find(override or chosen or probed or config.recipe.data.stack)
 
 
 def numbers(case: Case) -> Numbers:
@@ -135,6 +137,8 @@ def assess(case: Case) -> Assessment:
         swift=case.swift,
         infer_workers=_int(value.get("num_infer_workers")),
         tensor_parallel=_int(value.get("vllm_tensor_parallel_size")),
+        old_tensor_parallel=_int(value.get("tensor_parallel_size")),
+        async_generate=bool(value.get("async_generate")),
         sharded=bool(value.get("deepspeed")),
     )
     return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prl_tui.core import advice, assess
+from prl_tui.core import advice, assess, engine
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch, Violation
@@ -18,19 +18,20 @@ _NOTHING = Facts()
 
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
-    stack = assess.stack_of(config, stack_name)
-    case = assess.case(config, stack, facts.node_gpus)
+    stack = assess.stack_of(config, stack_name, facts.stack)
+    case = assess.case(config, stack, facts.node_gpus, _val_rows(config, facts))
     found = assess.assess(case)
     schedule = _schedule(config)
     length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, _train_rows(config, facts.rows))
     named = {config.recipe.part(violation.part) for violation in found.violations}
     findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
     findings += _broken_rules(config, stack, case, found)
+    findings += engine.dialect(config, stack, facts)
     findings += advice.too_few_rows(stack, found, _train_rows(config, facts.rows))
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
-        findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack_name))
+        findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.environment(config, facts)
     findings += _machine(config, facts)
     findings.sort(key=lambda finding: ORDER[finding.severity])
@@ -101,6 +102,14 @@ def _train_rows(config: RunConfig, rows: int | None) -> int | None:
     return rows - int(rows * ratio)
 
 
+def _val_rows(config: RunConfig, facts: Facts) -> int | None:
+    """The rows of the validation data: its own, or those that are split off the training data."""
+    train = _train_rows(config, facts.rows)
+    if facts.val_rows is not None or facts.rows is None or train == facts.rows:
+        return facts.val_rows
+    return facts.rows - (train or 0)
+
+
 def _machine(config: RunConfig, facts: Facts) -> list[Finding]:
     found = []
     if facts.port_owner is not None:
@@ -116,18 +125,14 @@ def _machine(config: RunConfig, facts: Facts) -> list[Finding]:
         found.append(Finding("file-missing", "error", "", t("{path} does not exist.", path=path)))
     if facts.gpus is not None:
         found += _busy(config, facts)
+        found += engine.vllm_share(config, facts)
     return found
 
 
 def _busy(config: RunConfig, facts: Facts) -> list[Finding]:
     """GPUs of this box that somebody uses already."""
     spec = config.value("cuda_visible_devices")
-    chosen = {part.strip() for part in str(spec).split(",")} if spec is not None else None
-    busy = [
-        gpu
-        for gpu in facts.gpus or ()
-        if gpu.busy_with and (chosen is None or str(gpu.index) in chosen or gpu.uuid in chosen)
-    ]
+    busy = [gpu for gpu in engine.chosen(facts.gpus or (), spec) if gpu.busy_with]
     if not busy:
         return []
     names = ", ".join(f"{gpu.index} ({gpu.busy_with})" for gpu in busy)

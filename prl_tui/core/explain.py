@@ -31,6 +31,8 @@ WHAT = {
     "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have: {count} GPUs remain visible."),
     "infer-workers-exceed-processes": mark("{workers} generation workers on {nproc} processes: only the first {nproc} get an engine, and requests to the others are lost."),
     "infer-workers-overlap": mark("{nproc} processes and {workers} generation workers on {gpus} GPUs share some of them: usually out of memory."),
+    "async-generate-shares": mark("async_generate needs GPUs of its own for generation: {nproc} processes + {workers} workers are more than {gpus} GPUs."),
+    "tensor-parallel-layout": mark("tensor_parallel_size {value} works only where processes, generation workers and visible GPUs are equally many."),
     "vllm-one-gpu-each": mark("GRPO with vLLM needs as many visible GPUs as processes: {gpus} are visible, {nproc} processes are set."),
     "gpus-divide": mark("{gpus} visible GPUs cannot be shared evenly by {nproc} processes."),
     "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: {gpus} are visible, {nproc} processes are set."),

@@ -43,6 +43,7 @@ class GpuUse(Value):
     index: int
     uuid: str
     free_bytes: int | None
+    total_bytes: int | None = None
     busy_with: str = ""
     """Who uses it, in words; "" for nobody."""
 
@@ -59,6 +60,12 @@ class Facts(Value):
     rows_source: str = ""
     port_owner: str | None = None
     """Who holds the master port on this box; None when it is free or not looked at."""
+    val_rows: int | None = None
+    """Rows of the validation data."""
+    stack: str = ""
+    """The stack of the training environment, where that could be probed."""
+    versions: Mapping[str, str] = {}
+    """Package → version in the training environment; empty where it was not probed."""
     seconds_per_step: float | None = None
     """From an earlier run of the same recipe on as many processes."""
     pace_source: str = ""

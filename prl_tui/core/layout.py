@@ -24,6 +24,9 @@ class Layout(Value):
     swift: bool = False
     infer_workers: int | None = None
     tensor_parallel: int | None = None
+    old_tensor_parallel: int | None = None
+    """tensor_parallel_size of ms-swift before 3.5."""
+    async_generate: bool = False
     sharded: bool = False
     """DeepSpeed, FSDP or liger: none of them works with a model spread over several GPUs."""
 
@@ -79,9 +82,16 @@ def _workers(layout: Layout, nproc: int, visible: int | None) -> list[Violation]
         return []
     if workers > nproc:
         return [broken("infer-workers-exceed-processes", part, workers=workers, nproc=nproc)]
-    if visible is None or visible == 1 or nproc + workers <= visible or nproc == workers == visible:
-        return []
-    return [broken("infer-workers-overlap", part, "warning", workers=workers, nproc=nproc, gpus=visible)]
+    colocated = nproc == workers == visible
+    dedicated = visible is not None and nproc + workers <= visible
+    found = []
+    if layout.async_generate and visible is not None and not dedicated:
+        found.append(broken("async-generate-shares", "async_generate", workers=workers, nproc=nproc, gpus=visible))
+    if (layout.old_tensor_parallel or 1) > 1 and visible is not None and not (colocated and nproc > 1):
+        found.append(broken("tensor-parallel-layout", "tensor_parallel_size", value=layout.old_tensor_parallel))
+    if visible is None or visible == 1 or dedicated or colocated:
+        return found
+    return [*found, broken("infer-workers-overlap", part, "warning", workers=workers, nproc=nproc, gpus=visible)]
 
 
 def _shares(stack: Stack, layout: Layout, nproc: int, visible: int) -> list[Violation]:

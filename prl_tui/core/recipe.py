@@ -99,6 +99,8 @@ class Batch(Value):
     """Part → field key, where the program's name differs from the usual one."""
     rows: tuple[str, ...] = ()
     """Fields that name the files of the training data, whose rows set the length of a run."""
+    validation: tuple[str, ...] = ()
+    """Fields that name the files of the validation data."""
     evaluator: str = ""
     """The field that says how many answers a second model gives to score one completion."""
 
@@ -141,6 +143,10 @@ class RecipeFile(Value, kw_only=True):
     """Defaults of shared fields, where the recipe has its own."""
     field: tuple[Field, ...] = ()
     batch: Batch = Batch()
+    files: tuple[str, ...] = ()
+    """Files that must be there when a run starts, with `{field}` for what a field says."""
+    versions: dict[str, str] = {}
+    """Package → the versions whose flags the recipe speaks, such as `>=4.0` or `<3.5`."""
     needs_gpu: bool = True
     """Each process needs a GPU of its own."""
     outputs: Outputs = Outputs()
@@ -203,9 +209,10 @@ def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     found["field"] = tuple(field_of(field) for field in found.get("field", ()))
     found["presets"] = {name: preset_of(preset) for name, preset in found.get("presets", {}).items()}
     batch = dict(found.get("batch", {}))
-    found["batch"] = Batch(**{**batch, "rows": tuple(batch.get("rows", ()))})
+    lists = {name: tuple(batch[name]) for name in ("rows", "validation") if name in batch}
+    found["batch"] = Batch(**{**batch, **lists})
     found["outputs"] = outputs_of(found.get("outputs", {}))
-    for name in ("arguments", "shared"):
+    for name in ("arguments", "shared", "files"):
         if name in found:
             found[name] = tuple(found[name])
     return RecipeFile(**found)

@@ -30,6 +30,8 @@ class Stack(Value):
     """GRPO with vLLM needs as many visible GPUs as processes (ms-swift 3.6 and later)."""
     default_accumulation: bool = False
     """An accumulation that is not given becomes as many micro-batches as make 16 samples (ms-swift before 3.7)."""
+    vllm_mode: bool = False
+    """vllm_mode exists and is needed with use_vllm (ms-swift 3.11.1 and later)."""
     eval_without_data: bool = False
     """The evaluation rule holds by eval_strategy alone, whether there is validation data or not."""
     eval_rows_rule: bool = False
@@ -46,9 +48,9 @@ STACKS: dict[str, Stack] = {
               default_accumulation=True),
         Stack("swift-3.7", "ms-swift 3.7–3.11", True, "error", vllm_needs_one_each=True, eval_rows_rule=True),
         Stack("swift-3.12", "ms-swift 3.12–4.3", True, "error", generations_eval=True, vllm_needs_one_each=True,
-              eval_rows_rule=True),
+              eval_rows_rule=True, vllm_mode=True),
         Stack("swift-4.4", "ms-swift 4.4 and later", True, "agree", generations_eval=True, vllm_needs_one_each=True,
-              eval_rows_rule=True),
+              eval_rows_rule=True, vllm_mode=True),
         Stack("trl-0.15", "TRL 0.15–0.16", False),
         Stack("trl-0.17", "TRL 0.17", True),
         Stack("trl-0.18", "TRL 0.18–0.26", True, "error"),

@@ -40,6 +40,17 @@ def length(report: Report) -> str:
     return t("{total} steps, {each} an epoch", total=f"{steps.total:,}", each=f"{steps.per_epoch:,}")
 
 
+def on_the_way(report: Report) -> str:
+    """Checkpoints and evaluations before the end, or "" where nothing is known."""
+    steps = report.steps
+    if steps is None or steps.saves is None:
+        return ""
+    if steps.evaluations is None:
+        return t("{saves} checkpoints on the way", saves=f"{steps.saves:,}")
+    return t("{saves} checkpoints and {evaluations} evaluations on the way", saves=f"{steps.saves:,}",
+             evaluations=f"{steps.evaluations:,}")  # fmt: skip
+
+
 def verdict(report: Report) -> str:
     """`✗ 1 error  ! 1 warning`, or `✓ ready`."""
     parts = []

@@ -4,11 +4,52 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
-from prl_tui.core.config import RunConfig, Source
+from prl_tui.core import stacks
+from prl_tui.core.config import RunConfig, Source, fill
 from prl_tui.core.findings import Facts, GpuUse
+from prl_tui.core.plan import build
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
+from prl_tui.machine import environment, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
+
+
+class Known(Value):
+    """What takes longer to look up than a keystroke: files, earlier runs, the training environment."""
+
+    rows: int | None = None
+    val_rows: int | None = None
+    missing_files: tuple[str, ...] = ()
+    stack: str = ""
+    versions: Mapping[str, str] = {}
+    pace: float | None = None
+    pace_source: str = ""
+
+
+def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, "")) -> Known:
+    """Read the data's rows, look for the files that the recipe needs, ask the training environment."""
+    found = environment.probe(build(config).activation)
+    versions = dict(found.versions) if found is not None else {}
+    swift = versions.get("ms-swift")
+    stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
+    return Known(
+        rows.training(config, here),
+        rows.validation(config, here),
+        _missing(config, here),
+        stack,
+        versions,
+        pace[0],
+        pace[1],
+    )
+
+
+def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:
+    base = here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
+    wanted = [fill(file, config) for file in config.recipe.data.files]
+    return tuple(name for name in wanted if name and not (base / name).exists())
+
 
 LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
 
@@ -25,21 +66,25 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
 def here(
     config: RunConfig,
     snapshot: GpuSnapshot | None = None,
-    rows: int | None = None,
-    pace: tuple[float | None, str] = (None, ""),
+    known: Known | None = None,
 ) -> Facts:
     """The facts of this box for a config; without a snapshot the GPUs are looked at now."""
     if snapshot is None:
         from prl_tui.machine.gpu_feed import once
 
         snapshot = once()
-    known = snapshot.problem is None
+    found = known or Known()
+    readable = snapshot.problem is None
     return Facts(
-        node_gpus=len(snapshot.gpus) if known else 0 if config.recipe.data.needs_gpu else None,
-        gpus=tuple(_use(gpu) for gpu in snapshot.gpus) if known else None,
-        rows=rows,
-        seconds_per_step=pace[0],
-        pace_source=pace[1],
+        node_gpus=len(snapshot.gpus) if readable else 0 if config.recipe.data.needs_gpu else None,
+        gpus=tuple(_use(gpu) for gpu in snapshot.gpus) if readable else None,
+        rows=found.rows,
+        val_rows=found.val_rows,
+        seconds_per_step=found.pace,
+        pace_source=found.pace_source,
+        stack=found.stack,
+        versions=found.versions,
+        missing_files=found.missing_files,
         inherited=inherited(os.environ),
         port_owner=_port_owner(config),
     )
@@ -48,7 +93,7 @@ def here(
 def _use(gpu: Gpu) -> GpuUse:
     total, used = gpu.memory_total, gpu.memory_used
     free = total - used if total is not None and used is not None else None
-    return GpuUse(gpu.index, gpu.uuid or "", free, _busy_with(gpu))
+    return GpuUse(gpu.index, gpu.uuid or "", free, total, _busy_with(gpu))
 
 
 def _busy_with(gpu: Gpu) -> str:

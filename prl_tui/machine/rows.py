@@ -14,19 +14,27 @@ LARGEST = 20 << 30
 _CHUNK = 1 << 22
 
 
-def of_config(config: RunConfig, here: Path) -> tuple[int | None, str]:
-    """`(rows, where from)` of the files that a config trains on; `(None, "")` where they are not here."""
+def training(config: RunConfig, here: Path) -> int | None:
+    """The rows that a config trains on; None where the files are not here."""
+    return _of_fields(config, config.recipe.data.batch.rows, here)
+
+
+def validation(config: RunConfig, here: Path) -> int | None:
+    """The rows that a config evaluates on; None where the files are not here."""
+    return _of_fields(config, config.recipe.data.batch.validation, here)
+
+
+def _of_fields(config: RunConfig, keys: tuple[str, ...], here: Path) -> int | None:
     base = here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
-    total, names = 0, []
-    for key in config.recipe.data.batch.rows:
+    total, files = 0, 0
+    for key in keys:
         value = config.value(key) if key in config.settings else None
         for name in value if isinstance(value, tuple) else (value,) if value else ():
             rows = _of_name(base, str(name))
             if rows is None:
-                return None, ""
-            total += rows
-            names.append(str(name))
-    return (total, ", ".join(names)) if names else (None, "")
+                return None
+            total, files = total + rows, files + 1
+    return total if files else None
 
 
 def _of_name(base: Path, name: str) -> int | None:

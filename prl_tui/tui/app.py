@@ -63,6 +63,7 @@ class PrlApp(App[int]):
 
     def on_mount(self) -> None:
         """Open the first place."""
+        self._leave_on_sigterm()
         self.register_theme(DARK)
         self.theme = "prl"
         if self._first_watch is not None:
@@ -70,6 +71,15 @@ class PrlApp(App[int]):
         else:
             self.action_go("configure")
             self.call_after_refresh(self._ask_about_project)
+
+    def _leave_on_sigterm(self) -> None:
+        """SIGTERM leaves as `q` does, so that the terminal is as it was before."""
+        import asyncio
+        import contextlib
+        import signal
+
+        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # only in a main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.action_leave)
 
     def _ask_about_project(self) -> None:
         """A project's own recipes are used after a yes, once."""

@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from prl_tui.core.config import RunConfig
+from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.findings import Facts
-from prl_tui.machine import facts, paths, rows
+from prl_tui.machine import facts, paths
 from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import history, overview
 from prl_tui.runs.folder import RunFolder
@@ -23,22 +23,23 @@ class BoxFacts:
     """
 
     def __init__(self) -> None:
-        self._known: dict[object, tuple[int | None, tuple[float | None, str]]] = {}
+        self._known: dict[object, facts.Known] = {}
         self._asked: set[object] = set()
 
     def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
         """The facts as far as they are known now."""
-        data = tuple(config.text(key) for key in (*config.recipe.data.batch.rows, "workdir") if key in config.settings)
-        key = (config.recipe.name, config.number("nproc_per_node"), data)
+        data = config.recipe.data
+        fields = (*data.batch.rows, *data.batch.validation, "workdir", "training_env", "conda_hook")
+        values = tuple(config.text(key) for key in fields if key in config.settings)
+        files = tuple(fill(file, config) for file in data.files)
+        key = (config.recipe.name, config.number("nproc_per_node"), values, files)
         if key not in self._asked:
             self._asked.add(key)
             threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
-        count, pace = self._known.get(key, (None, (None, "")))
-        return facts.here(config, snapshot, rows=count, pace=pace)
+        return facts.here(config, snapshot, self._known.get(key))
 
     def _look_up(self, key: object, config: RunConfig) -> None:
-        count, _ = rows.of_config(config, Path.cwd())
-        self._known[key] = (count, history.pace(paths.runs_dir(), config))
+        self._known[key] = facts.look_up(config, Path.cwd(), history.pace(paths.runs_dir(), config))
 
 
 TURN = 0.25

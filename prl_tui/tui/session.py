@@ -13,6 +13,7 @@ from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, Fix, Report
 from prl_tui.core.plan import LaunchPlan
+from prl_tui.core.value import replace
 
 DEPTH = 200
 """Changes that can be undone."""
@@ -28,8 +29,12 @@ class Verdict:
 
     @cached_property
     def report(self) -> Report:
-        """The config alone: it may be bound for a platform."""
-        return checks.check(self.config)
+        """The config alone, since it may be bound for a platform; with its data and engine as far as they are known."""
+        if self.facts is None:
+            return checks.check(self.config)
+        return checks.check(
+            self.config, replace(self.facts, node_gpus=None, gpus=None, port_owner=None, missing_files=())
+        )
 
     @cached_property
     def here(self) -> tuple[Finding, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -96,7 +97,8 @@ class Terminal:
     def close(self):
         if self.child.isalive():
             self.child.kill(signal.SIGKILL)
-        self.child.close(force=True)
+        with contextlib.suppress(OSError):  # a test may have closed the terminal already
+            self.child.close(force=True)
 
 
 def run(*arguments, environment, cwd, **options):

@@ -134,8 +134,8 @@ async def test_in_the_list_of_runs_the_watch_head_the_log_and_the_health_line(ap
             pilot.app.action_go("runs")
             await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
             rows = (await wait_for(pilot, lambda: pilot.app.screen.query(RunList), "the list")).first()
-            await wait_for(pilot, lambda: [one for one in rows.runs if one.id == folder.id], "the run")
-            await wait_for(pilot, lambda s=shown: s in text_of(rows), "its name in the list")
+            await wait_for(pilot, lambda r=rows, f=folder: [one for one in r.runs if one.id == f.id], "the run")
+            await wait_for(pilot, lambda s=shown, r=rows: s in text_of(r), "its name in the list")
             assert_clean(pilot.app)
 
 

@@ -235,7 +235,7 @@ class WatchScreen(Screen[None]):
         text, tone = health(one)
         if self._ended_at is not None and not self._keep and self.prl.leave_when_done:
             left = max(0, round(LINGER - (time.monotonic() - self._ended_at)))
-            text = t("{text}   closing in {n} s; any key keeps it open", text=text, n=left)
+            text = t("closing in {n} s, any key keeps it open   {text}", text=text, n=left)
         line = self.query_one("#health", Static)
         line.set_class(tone == "bad", "-bad")
         line.set_class(tone == "warn", "-warn")

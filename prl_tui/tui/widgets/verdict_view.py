@@ -103,7 +103,7 @@ def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
     for text in words.arithmetic(report)[: 1 if low else None]:
         sums += [Line(line) for line in wrap(text, width)]
     if words.length(report) and not low:
-        sums.append(Line(words.length(report), "muted"))
+        sums += [Line(text, "muted") for text in (words.length(report), words.on_the_way(report)) if text]
     first = verdict.first_fix
     findings = [*report.findings, *verdict.here]
     if low and findings:

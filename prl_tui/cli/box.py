@@ -1,0 +1,19 @@
+"""The facts of this box, looked up at once: a command waits for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Facts
+from prl_tui.core.value import replace
+from prl_tui.machine import facts, paths
+from prl_tui.runs import history
+
+
+def facts_here(config: RunConfig, rows: int | None = None) -> Facts:
+    """GPUs, files, earlier runs and the training environment; `rows` stands for the counted ones."""
+    known = facts.look_up(config, Path.cwd(), history.pace(paths.runs_dir(), config))
+    if rows is not None:
+        known = replace(known, rows=rows)
+    return facts.here(config, known=known)

@@ -1,0 +1,92 @@
+"""What the installed engine and its GPUs ask of a config: versions, flags that belong together, vLLM's share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Facts, Finding, Fix, GpuUse
+from prl_tui.core.stacks import Stack
+from prl_tui.i18n import t
+
+GIB = 2**30
+
+
+def dialect(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
+    """Versions that do not know the recipe's flags, and flags that need each other."""
+    for package, wanted in config.recipe.data.versions.items():
+        installed = facts.versions.get(package)
+        if installed is not None and not fits(installed, wanted):
+            message = t(
+                "The training environment has {package} {installed}, and this recipe's flags are those of {package} {wanted}.",
+                package=package,
+                installed=installed,
+                wanted=wanted,
+            )
+            why = t("Flags that a version does not know stop every rank at its start.")
+            yield Finding("engine-version", "error", "training_env", message, why)
+    yield from _vllm_mode(config, stack)
+
+
+def _vllm_mode(config: RunConfig, stack: Stack) -> Iterator[Finding]:
+    """ms-swift 3.11.1 and later: vllm_mode if and only if use_vllm. Source: its rlhf arguments."""
+    if "vllm_mode" not in config.settings or not stack.vllm_mode:
+        return
+    mode, vllm = config.value("vllm_mode"), config.value("use_vllm")
+    label = config.recipe.by_key["vllm_mode"].label
+    if vllm and mode is None:
+        fix = Fix({"vllm_mode": "colocate"}, t("{label} {old} → {new}", label=label, old="–", new="colocate"))
+        yield Finding("vllm-mode-missing", "error", "vllm_mode", t("use_vllm needs vllm_mode."), "", (fix,))
+    elif mode is not None and not vllm:
+        fix = Fix({"vllm_mode": None}, t("leave out {label}", label=label))
+        yield Finding("vllm-mode-unused", "error", "vllm_mode", t("vllm_mode is refused without use_vllm."), "", (fix,))
+
+
+def fits(installed: str, wanted: str) -> bool:
+    """Whether a version such as `4.6.0` is one of `>=4.0` or `<3.5`."""
+    have, sign = release(installed), wanted.rstrip("0123456789.")
+    bound = release(wanted[len(sign) :])
+    width = max(len(have), len(bound))
+    left, right = (part + (0,) * (width - len(part)) for part in (have, bound))
+    return {">=": left >= right, "<": left < right, "==": left == right}.get(sign.strip(), True)
+
+
+def release(version: str) -> tuple[int, ...]:
+    """The numbers of a version: 3.3.0 of `3.3.0.dev0`."""
+    numbers = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
+
+
+def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:
+    """The GPUs that a value of CUDA_VISIBLE_DEVICES names; all of them without one."""
+    if spec is None:
+        return list(gpus)
+    named = {part.strip() for part in spec.split(",")}
+    return [gpu for gpu in gpus if str(gpu.index) in named or gpu.uuid in named]
+
+
+def vllm_share(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """VLLM takes its share of the whole card at its start, and stops where that much is not free."""
+    key = "vllm_gpu_memory_utilization"
+    share = config.value(key) if key in config.settings and config.value("use_vllm") else None
+    if not isinstance(share, (int, float)):
+        return
+    for gpu in chosen(facts.gpus or (), config.value("cuda_visible_devices")):
+        if gpu.free_bytes is None or not gpu.total_bytes or share * gpu.total_bytes <= gpu.free_bytes:
+            continue
+        figures = {
+            "share": config.text(key),
+            "index": gpu.index,
+            "wanted": f"{share * gpu.total_bytes / GIB:.1f}",
+            "free": f"{gpu.free_bytes / GIB:.1f}",
+        }
+        message = t("vLLM wants {share} of GPU {index} ({wanted} GiB), and {free} GiB are free.", **figures)
+        room = math.floor(gpu.free_bytes / gpu.total_bytes * 100) / 100
+        label = t("{label} {old} → {new}", label=config.recipe.by_key[key].label, old=config.text(key), new=room)
+        yield Finding("vllm-share", "warning", key, message, "", (Fix({key: room}, label),) if room >= 0.05 else ())
+        return
