@@ -66,14 +66,11 @@ def _chunks(path: Path) -> Iterable[bytes]:
 
 def _lines(path: Path) -> int:
     """Lines that are not blank; a last one without its end counts."""
-    lines, blank = 0, 0
-    tail = b"\n"
+    lines, rest = 0, b""
     for part in _chunks(path):
-        joined = tail[-1:] + part.replace(b"\r", b"")
-        lines += part.count(b"\n")
-        blank += joined.count(b"\n\n") + (joined.count(b"\n\n\n") if b"\n\n\n" in joined else 0)
-        tail = part or tail
-    return max(0, lines + (0 if tail.endswith(b"\n") else 1) - blank)
+        *whole, rest = (rest + part.replace(b"\r", b"")).split(b"\n")
+        lines += sum(map(bool, whole))
+    return lines + bool(rest)
 
 
 def _records(path: Path, delimiter: str) -> int:
@@ -154,7 +151,8 @@ class Compact:
         elif kind == 7:
             self.at += 8
         elif kind == 8:
-            self.at += self._varint()
+            length = self._varint()
+            self.at += length
         elif kind in {9, 10}:
             self._skip_list()
         elif kind == 12:

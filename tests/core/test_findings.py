@@ -1,0 +1,208 @@
+"""Findings beyond the batch rules: one case of each, with the figures that its sentence must have."""
+
+from __future__ import annotations
+
+import pytest
+
+from prl_tui.core import catalog, checks, engine
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.core.findings import Facts, Finding, GpuUse
+
+CATALOG = catalog.load()
+GIB = 2**30
+
+
+def config(source: str, **values: object) -> RunConfig:
+    recipe, _, preset = source.partition("/")
+    return resolve(CATALOG.recipes[recipe], preset).with_values(values, Source.SET)
+
+
+def finding(code: str, one: RunConfig, facts: Facts | None = None, stack: str = "") -> Finding:
+    found = checks.check(one, facts or Facts(), stack).findings
+    named = [entry for entry in found if entry.code == code]
+    assert len(named) == 1, [entry.code for entry in found]
+    return named[0]
+
+
+def test_another_global_batch_notes_both_learning_rates_and_changes_nothing() -> None:
+    one = config("prl-grpo/standard-4gpu", per_device_train_batch_size=16)
+    found = finding("learning-rate-scaling", one)
+    assert (found.severity, [dict(fix.changes) for fix in found.fixes]) == (
+        "note",
+        [{"learning_rate": 4e-6}, {"learning_rate": 2e-6}],
+    )
+    assert checks.check(one).first_fix is None, "a note is applied only when asked"
+
+
+def test_a_run_of_weeks_is_a_warning_in_plain_words() -> None:
+    """PRL on one GPU: 84,620 steps at 37 s each are five weeks."""
+    facts = Facts(rows=8462, seconds_per_step=37.2, pace_source="v26")
+    found = finding("takes-weeks", config("prl-grpo/single-gpu"), facts)
+    assert found.severity == "warning"
+    assert found.message == "About 5.2 weeks: 84,620 steps at 37.2 s each."
+
+
+def test_a_run_of_hours_is_a_note() -> None:
+    facts = Facts(rows=8462, seconds_per_step=0.5, pace_source="7f3a2c")
+    assert finding("takes-time", config("prl-grpo/standard-4gpu"), facts).severity == "note"
+
+
+def test_saving_after_the_end_is_a_warning() -> None:
+    assert finding("no-save-before-end", config("prl-grpo/standard-4gpu", max_steps=100)).field == "save_steps"
+
+
+def test_the_evaluators_cost_is_completions_times_rows() -> None:
+    assert "16 × 100 = 1,600" in finding("evaluator-cost", config("prl-grpo/standard-4gpu")).message
+
+
+@pytest.mark.parametrize(
+    "name", ["CUDA_VISIBLE_DEVICE", "CUDA_VISIBLE_DEVICESS", "CUDA_VISABLE_DEVICES", "cuda_visible_devices"]
+)
+def test_a_variable_that_nearly_has_the_name(name: str) -> None:
+    found = finding("environment-near-miss", config("prl-grpo/standard-4gpu"), Facts(inherited={name: "1"}))
+    assert name in found.message
+
+
+def test_other_variables_of_cuda_are_no_near_miss() -> None:
+    facts = Facts(inherited={"NVIDIA_VISIBLE_DEVICES": "all", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+    codes = {entry.code for entry in checks.check(config("prl-grpo/standard-4gpu"), facts).findings}
+    assert "environment-near-miss" not in codes
+
+
+def test_the_schedulers_gpus_are_not_overwritten_silently() -> None:
+    facts = Facts(inherited={"CUDA_VISIBLE_DEVICES": "4,5,6,7", "SLURM_JOB_ID": "12"})
+    found = finding("scheduler-gpus", config("prl-grpo/standard-4gpu"), facts)
+    assert dict(found.fixes[0].changes) == {"cuda_visible_devices": "4,5,6,7"}
+
+
+def test_vllms_share_against_free_memory() -> None:
+    """A committed log of PRL: 0.9 of 79.25 GiB wanted, 49.85 free; 0.62 would have fitted."""
+    gpu = GpuUse(0, "GPU-a", int(49.86 * GIB), int(79.25 * GIB))
+    one = config("prl-grpo/single-gpu", vllm_gpu_memory_utilization="0.9")
+    found = finding("vllm-share", one, Facts(node_gpus=1, gpus=(gpu,)))
+    assert found.message == "vLLM wants 0.9 of GPU 0 (71.3 GiB), and 49.9 GiB are free."
+    assert dict(found.fixes[0].changes) == {"vllm_gpu_memory_utilization": 0.62}
+
+
+def test_a_busy_gpu_offers_free_ones() -> None:
+    gpus = tuple(GpuUse(index, f"GPU-{index}", None, None, "alice python" if index < 2 else "") for index in range(4))
+    found = finding("gpu-busy", config("prl-grpo/standard-2gpu"), Facts(node_gpus=4, gpus=gpus))
+    assert dict(found.fixes[0].changes) == {"cuda_visible_devices": "2,3"}
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ({"vllm_mode": None}, "vllm-mode-missing"),  # ms-swift 4.5.2: "vllm_mode is required when use_vllm is true"
+        ({"use_vllm": False}, "vllm-mode-unused"),  # "vllm_mode is not supported when use_vllm is false"
+    ],
+)
+def test_vllm_mode_goes_with_use_vllm(values: dict[str, object], code: str) -> None:
+    found = finding(code, config("swift-grpo/colocate-4gpu", **values))
+    assert checks.check(config("swift-grpo/colocate-4gpu", **values).with_values(found.fixes[0].changes, Source.FIX)).ok
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ({"num_infer_workers": 8}, "infer-workers-exceed-processes"),
+        ({"nproc_per_node": 3, "num_infer_workers": 2}, "infer-workers-overlap"),
+        ({"async_generate": True}, "async-generate-shares"),
+        ({"tensor_parallel_size": 2, "nproc_per_node": 2, "num_infer_workers": 2}, "tensor-parallel-layout"),
+        ({"nproc_per_node": 8}, "processes-exceed-gpus"),
+        ({"use_vllm": False, "nproc_per_node": 3, "num_generations": 3, "num_infer_workers": 1}, "gpus-divide"),
+        ({"cuda_visible_devices": "0,0"}, "devices-repeated"),
+        ({"cuda_visible_devices": "-1"}, "devices-none"),
+        ({"cuda_visible_devices": "0,1,2,3,"}, "devices-cut"),
+        ({"cuda_visible_devices": "0-3", "nproc_per_node": 1}, "devices-odd"),
+        ({"cuda_visible_devices": '"0,1"'}, "devices-none"),
+    ],
+)
+def test_layouts_of_prls_fork(values: dict[str, object], code: str) -> None:
+    """The layout table of ms-swift 3.3's GRPO trainer, and torch's reading of the device list."""
+    finding(code, config("prl-grpo/standard-4gpu", **values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},  # colocated
+        {"nproc_per_node": 3, "num_infer_workers": 1, "num_generations": 3},  # dedicated: legal on 4 cards
+        {"nproc_per_node": 2, "num_infer_workers": 2, "async_generate": True},
+        {"tensor_parallel_size": 2},
+    ],
+)
+def test_layouts_that_run(values: dict[str, object]) -> None:
+    report = checks.check(config("prl-grpo/standard-4gpu", **values))
+    assert not [entry for entry in report.findings if entry.severity != "note"]
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        (
+            {"nproc_per_node": 2},
+            "vllm-one-gpu-each",
+        ),  # ms-swift 3.6: "GRPO with vLLM is not compatible with `device_map`"
+        ({"vllm_tensor_parallel_size": 3}, "tensor-parallel-divides"),
+        ({"use_vllm": False, "vllm_mode": None, "nproc_per_node": 2, "deepspeed": "zero2"}, "sharding-one-gpu-each"),
+        ({"sequence_parallel_size": 8}, "sequence-parallel-exceeds"),
+        ({"generation_batch_size": 24}, "generation-batch-divides"),
+        ({"generation_batch_size": 32, "steps_per_generation": 4}, "generation-batch-agrees"),
+        ({"steps_per_generation": "0"}, "steps-per-generation-positive"),
+    ],
+)
+def test_layouts_and_batches_of_ms_swift_4(values: dict[str, object], code: str) -> None:
+    finding(code, config("swift-grpo/colocate-4gpu", **values))
+
+
+def test_both_batch_fields_are_refused_before_4_4() -> None:
+    one = config("swift-grpo/colocate-4gpu", generation_batch_size=16, steps_per_generation=1)
+    assert finding("generation-batch-and-steps", one, stack="swift-3.12").severity == "error"
+    assert checks.check(one).ok
+
+
+def test_validation_rows_must_fill_an_evaluation_batch() -> None:
+    one = config("swift-grpo/colocate-4gpu", val_dataset="val.jsonl", per_device_eval_batch_size=8)
+    assert "3 rows" in finding("eval-rows", one, Facts(val_rows=3)).message
+    assert checks.check(one, Facts(val_rows=4)).ok
+
+
+def test_too_few_rows_for_one_generation_batch() -> None:
+    one = config("swift-grpo/colocate-4gpu", gradient_accumulation_steps=4)
+    assert finding("too-few-rows", one, Facts(rows=7)).severity == "error"
+    assert checks.check(one, Facts(rows=8)).ok
+
+
+def test_an_engine_whose_version_lacks_the_recipes_flags() -> None:
+    found = finding("engine-version", config("prl-grpo/standard-4gpu"), Facts(versions={"ms-swift": "4.6.0"}))
+    assert "4.6.0" in found.message
+    assert checks.check(config("prl-grpo/standard-4gpu"), Facts(versions={"ms-swift": "3.3.0.dev0"})).ok
+
+
+@pytest.mark.parametrize(
+    ("installed", "wanted", "answer"),
+    [
+        ("4.6.0", ">=4.0", True),
+        ("3.12.6", ">=4.0", False),
+        ("3.3.0.dev0", "<3.5", True),
+        ("3.5.0", "<3.5", False),
+        ("4.0", "==4.0.0", True),
+    ],
+)
+def test_versions(installed: str, wanted: str, answer: bool) -> None:
+    assert engine.fits(installed, wanted) is answer
+
+
+def test_the_probed_stack_gives_way_to_what_the_person_picks() -> None:
+    one = config("swift-grpo/colocate-4gpu")
+    assert checks.check(one, Facts(stack="swift-3.12")).stack.name == "swift-3.12"
+    picked = one.with_values({"stack": "swift-3.7"}, Source.FORM)
+    assert checks.check(picked, Facts(stack="swift-3.12")).stack.name == "swift-3.7"
+
+
+def test_missing_files_and_a_taken_port_are_errors() -> None:
+    facts = Facts(missing_files=("a.jsonl",), port_owner="python, pid 7")
+    one = config("prl-grpo/standard-4gpu")
+    assert "a.jsonl" in finding("file-missing", one, facts).message
+    assert "29500" in finding("port-taken", one, facts).message
