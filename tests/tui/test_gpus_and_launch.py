@@ -125,7 +125,7 @@ async def test_a_busy_gpu_is_asked_about_with_the_safe_answer_first(on_box):
         await pilot.press("l")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
         await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
-        assert "in use" in screen(pilot.app)
+        await wait_for(pilot, lambda: "in use" in screen(pilot.app), "the reason in the question")
         await pilot.press("enter")
         await wait_for(pilot, lambda: pilot.app.screen is place, "the form again")
         await pilot.press("f")
@@ -179,7 +179,7 @@ async def test_a_projects_recipes_are_asked_about_once_and_used_only_after_a_yes
     async with App().run_test(size=WIDE) as pilot:
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
         await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
-        assert ".prl-tui" in screen(pilot.app)
+        await wait_for(pilot, lambda: "has recipes of" in screen(pilot.app), "the question's sentence")
         await pilot.press(answer)
         place = await configure(pilot)
         used = answer == "y"

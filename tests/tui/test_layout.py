@@ -84,7 +84,7 @@ async def test_configure_shows_the_essential_at_every_size_and_during_resizes(ap
 async def test_the_footer_of_each_screen_fits(app, width):
     async with app().run_test(size=(width, 30)) as pilot:
         await configure(pilot)
-        assert "q quit" in screen(pilot.app).split("\n")[-1]
+        await wait_for(pilot, lambda: "q quit" in screen(pilot.app).split("\n")[-1], "the whole footer")
         await pilot.press("R")
         await wait_for(pilot, lambda: "d delete" in screen(pilot.app), "the runs screen")
         assert "q quit" in screen(pilot.app).split("\n")[-1]

@@ -397,9 +397,9 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     if with_bar:
         found.append(bar(share, BAR))
     if one.status.state in ALIVE:
-        found.append(format_speed(progress.seconds_per_step))
         if progress.eta_seconds is not None:
             found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
+        found.append(format_speed(progress.seconds_per_step))
     else:
         found.append(took)
     if one.view.checkpoints:
