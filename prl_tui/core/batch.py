@@ -87,7 +87,7 @@ def times(value: object) -> object:
 
 def divisors(number: int, least: int = 2) -> tuple[int, ...]:
     """The divisors of a number that are at least `least`, in order."""
-    small = [n for n in range(1, int(number**0.5) + 1) if number % n == 0]
+    small = [n for n in range(1, min(int(number**0.5), 100_000) + 1) if number % n == 0]
     every = sorted({*small, *(number // n for n in small)})
     return tuple(n for n in every if n >= least)
 

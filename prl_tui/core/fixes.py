@@ -50,6 +50,9 @@ INVOLVED: dict[str, set[str]] = {
 """Which fields a rule reads; the GPU rules read PLACES."""
 
 
+NEAR = 2048
+"""How far from a value its neighbours are tried one by one."""
+
 OPTIONAL = {"steps_per_generation", "generation_batch_size", "num_generations_eval"}
 """Fields that can be left out."""
 
@@ -123,14 +126,16 @@ def _candidates(config: RunConfig, case: Case, found: Assessment, part: str) -> 
         return  # a field that nobody set is not offered
     low = max(1, int(field.min or 1))
     start = now if isinstance(now, int) else low
-    reach = max(64, start, found.batch.generation_batch or 0, (found.batch.eval_batch or 0))
-    high = int(min(field.max if field.max is not None else 1 << 20, start + reach))
+    most = max(64, found.batch.generation_batch or 0, found.batch.eval_batch or 0)
+    high = int(min(field.max if field.max is not None else 1 << 20, start + max(most, start)))
     if part == "nproc_per_node" and case.node_gpus:
         high = min(high, max(case.node_gpus, 1))
-    for distance in range(0 if now is None else 1, max(high - start, start - low) + 1):
+    for distance in range(0 if now is None else 1, min(max(high - start, start - low), NEAR) + 1):
         for value in {start - distance, start + distance}:
             if low <= value <= high:
                 yield value
+    if start - low > NEAR:  # far off: the largest values that can work at all
+        yield from range(min(start - NEAR - 1, most, NEAR, high), low - 1, -1)
 
 
 def _device_lists(case: Case, found: Assessment) -> Iterator[str]:
