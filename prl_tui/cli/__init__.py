@@ -25,6 +25,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from prl_tui.cli.parser import build
 
     words = list(sys.argv[1:] if argv is None else argv)
+    wanted = _language(words)
+    if wanted is not None and wanted[:2].lower() not in {"en", "zh"}:
+        print(t("prl-tui: {sentence}", sentence=t("--lang {name}: en or zh is needed.", name=wanted)), file=sys.stderr)
+        return int(Exit.USAGE)
     i18n.set_language(i18n.choose_language(_language(words), os.environ))
     args = build(words).parse_args(words)
     try:

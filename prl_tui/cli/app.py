@@ -16,5 +16,10 @@ def app(args: argparse.Namespace) -> int:  # noqa: ARG001
         raise CommandError(told, Exit.IMPOSSIBLE)
     from prl_tui.tui.app import PrlApp
 
-    PrlApp().run()
+    screen = PrlApp()
+    screen.run()
+    if screen.watched is not None:
+        from prl_tui.cli import watching
+
+        watching.tell_after(screen.watched)
     return Exit.OK

@@ -39,7 +39,5 @@ def demo(args: argparse.Namespace) -> int:
     from prl_tui.tui.app import PrlApp
 
     code = PrlApp(watch=folder, leave_when_done=True).run()
-    if code is not None:
-        return code
-    print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
-    return Exit.OK
+    watching.tell_after(folder)
+    return Exit.OK if code is None else code

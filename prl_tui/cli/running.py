@@ -138,5 +138,10 @@ def stop(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"id": folder.id, "result": result.code}, ensure_ascii=False))
     else:
-        print(t("run {id} is stopped; nothing of it is left", id=folder.id))
+        told = (
+            t("run {id} had ended before")
+            if result.code == "ended"
+            else t("run {id} is stopped; no process of it is left")
+        )
+        print(told.format(id=folder.id))
     return Exit.OK

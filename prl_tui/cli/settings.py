@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
-from prl_tui.core import checks, stacks
+from prl_tui.core import assess, checks, stacks
 from prl_tui.core.config import RunConfig, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
@@ -88,6 +88,7 @@ def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
     return {
         "preset": f"{recipe.name}/{name}",
         "title": str(recipe.presets[name].title),
+        "gpus": assess.gpus(config),
         "processes": config.number("nproc_per_node"),
         "per_device": batch.per_device,
         "generations": config.number("num_generations") if "num_generations" in recipe.by_key else None,
@@ -97,7 +98,7 @@ def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
 
 def _print_presets(rows: list[dict[str, object]]) -> None:
     width = max((len(str(row["preset"])) for row in rows), default=0)
-    columns = (("GPU", "processes"), ("batch", "per_device"), ("gen", "generations"), ("all", "global_batch"))
+    columns = (("GPU", "gpus"), ("batch", "per_device"), ("gen", "generations"), ("all", "global_batch"))
     print(" " * width + "".join(f"{title:>7}" for title, _ in columns))
     for row in rows:
         cells = "".join(f"{'–' if row[key] is None else row[key]:>7}" for _, key in columns)

@@ -15,6 +15,7 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.durations import format_duration, format_speed
+from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.run_view import RunView
 
 TURN = 0.5
@@ -34,7 +35,18 @@ def follow(folder: RunFolder, plain: bool) -> int:
     from prl_tui.tui.app import PrlApp
 
     PrlApp(watch=folder).run()
+    tell_after(folder)
     return Exit.OK
+
+
+def tell_after(folder: RunFolder) -> None:
+    """What stays on the terminal once the screen is gone: how the run ended, or that it goes on."""
+    one = overview.overview(folder)
+    if one.status.state in ALIVE:
+        print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
+        return
+    print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
+    print("\n".join(ending(one)), file=sys.stderr)
 
 
 def follow_plain(folder: RunFolder) -> int:
@@ -45,7 +57,7 @@ def follow_plain(folder: RunFolder) -> int:
         for line in told.news(one):
             print(line, flush=True)
     status = one.status
-    print(_ending(one), flush=True)
+    print("\n".join(ending(one)), flush=True)
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 
@@ -109,9 +121,16 @@ def step_line(view: RunView) -> str:
     return "  ".join(parts)
 
 
-def _ending(one: Overview) -> str:
+def ending(one: Overview) -> list[str]:
+    """How a run ended: its state, the reason, and where to look."""
     status = one.status
     took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
     code = "–" if status.exit_code is None else status.exit_code
-    words = t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)
-    return f"{words}. {status.detail}".rstrip(". ") if not status.detail else f"{words}. {status.detail}"
+    lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]
+    why = overview.reason(one)
+    if why:
+        lines.append(f"  {plain(why)}")
+    if one.status.state not in {"finished", "stopped"}:
+        rank = f" --rank {one.cause.rank}" if one.cause is not None and one.cause.rank is not None else ""
+        lines.append("  " + t("see: prl-tui logs {id}{rank}", id=one.id, rank=rank))
+    return lines

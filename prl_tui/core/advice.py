@@ -15,6 +15,8 @@ from prl_tui.core.values import number
 from prl_tui.i18n import t
 
 WEEK = 7 * 86400
+SHORT = 300
+"""Seconds below which nobody asks how long a run takes."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
@@ -58,7 +60,7 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
         message = t("About {weeks} weeks: {total} steps at {pace} s each.", weeks=f"{seconds / WEEK:.1f}", **figures)
         why = t("That is the pace of run {run}. Fewer epochs, max_steps or more GPUs make it shorter.", **figures)
         yield Finding("takes-weeks", "warning", "max_steps", message, why)
-    else:
+    elif seconds >= SHORT:
         message = t(
             "About {time}: {total} steps at {pace} s each, the pace of run {run}.", time=span(seconds), **figures
         )

@@ -87,6 +87,14 @@ def stack_of(config: RunConfig, override: str = "", probed: str = "") -> Stack:
     return stacks.find(override or chosen or probed or config.recipe.data.stack)
 
 
+def gpus(config: RunConfig) -> int | None:
+    """The GPUs that a config takes on each node: those that it names, else one for each process."""
+    listed = (
+        devices.read(config.value("cuda_visible_devices")).listed if "cuda_visible_devices" in config.settings else None
+    )
+    return listed or config.number("nproc_per_node")
+
+
 def numbers(case: Case) -> Numbers:
     """The batch figures of a case."""
     figures = _given(case)

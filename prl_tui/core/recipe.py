@@ -123,6 +123,8 @@ class Outputs(Value):
     """Descriptions of the training's progress bar; empty: the usual ones."""
     curves: tuple[str, ...] = ("loss",)
     """Metrics worth a chart, the first ones first."""
+    metric_lines: tuple[str, ...] = ()
+    """Patterns of metrics that the program writes as plain lines (`telemetry.console.ConsoleFormat`)."""
 
 
 class RecipeFile(Value, kw_only=True):
@@ -194,7 +196,7 @@ def preset_of(table: Mapping[str, Any]) -> Preset:
 def outputs_of(table: Mapping[str, Any]) -> Outputs:
     """Output shapes from their table, which has been shape-checked."""
     anchors = tuple(Anchor(**anchor) for anchor in table.get("anchors", ()))
-    lists = {name: tuple(table[name]) for name in ("bars", "curves") if name in table}
+    lists = {name: tuple(table[name]) for name in ("bars", "curves", "metric_lines") if name in table}
     return Outputs(anchors=anchors, **lists)
 
 

@@ -18,7 +18,9 @@ def rules(plan: LaunchPlan) -> list[str]:
     """The lines that check the plan's rules, on the variables that carry the fields."""
     recipe = plan.config.recipe
     stack = stack_of(plan.config)
-    maker = {"grpo": _grpo, "global": _global, "minionerec-sft": _minionerec_sft}.get(recipe.data.batch.rule)
+    maker = {"grpo": _grpo, "global": _global, "minionerec-sft": _minionerec_sft, "total": _total}.get(
+        recipe.data.batch.rule
+    )
     lines = _devices(plan, stack) if _counts_gpus(plan) else []
     return lines + (maker(plan, stack) if maker else [])
 
@@ -226,6 +228,18 @@ def _global(plan: LaunchPlan, stack: Stack) -> list[str]:  # noqa: ARG001
         "if (( step > 0 && batch % step != 0 )); then",
         f'  fail "{told}"',
         "fi",
+    ]
+
+
+def _total(plan: LaunchPlan, stack: Stack) -> list[str]:  # noqa: ARG001
+    """A total batch that is divided by the processes: each of them needs a sample."""
+    if not _key(plan, "batch_size"):
+        return []
+    told = t("{variable}=$batch on $world processes leaves 0 samples for each.", variable=_override(plan, "batch_size"))
+    return [
+        f"batch={_number(plan, 'batch_size', '0')}",
+        f"world=$(( {_number(plan, 'nproc_per_node', '0')} * {_number(plan, 'nnodes', '1')} ))",
+        *_refuse("(( batch > 0 && world > 0 && batch / world < 1 ))", told),
     ]
 
 

@@ -12,6 +12,8 @@ from prl_tui.runs import store
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import RunStatus, State, status
+from prl_tui.telemetry import cause as causes
+from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
 from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
 from prl_tui.telemetry.progress import TRAINING_BARS
@@ -33,6 +35,8 @@ class Overview:
     host: str
     status: RunStatus
     view: RunView
+    cause: Cause | None = None
+    """Why it failed, where its logs say so."""
 
 
 def reader(folder: RunFolder) -> RunReader:
@@ -41,7 +45,7 @@ def reader(folder: RunFolder) -> RunReader:
     cwd = Path(str(info["cwd"])) if isinstance(info, dict) and info.get("cwd") else folder.path
     outputs = outputs_of(info)
     anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
-    console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS)
+    console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS, metric_lines=outputs.metric_lines)
     return RunReader.of_folder(folder.path, cwd, console)
 
 
@@ -62,6 +66,8 @@ def describe(folder: RunFolder, view: RunView) -> Overview:
     recipe, preset = known.get("recipe"), known.get("preset")
     source = f"{recipe}/{preset}" if recipe and preset else str(recipe or "–")
     seen = status(folder, training_done=view.done, logged=view.progress is not None)
+    failed = seen.state in {"failed", "finished-with-exit-error"}
+    cause = causes.find(folder.output, view.ranks) if failed and not seen.detail else None
     return Overview(
         folder.id,
         folder,
@@ -72,6 +78,7 @@ def describe(folder: RunFolder, view: RunView) -> Overview:
         str(known.get("host", "")),
         seen,
         view,
+        cause,
     )
 
 
@@ -106,6 +113,11 @@ def progress_words(one: Overview) -> str:
     return t("step {step}{total}", step=f"{progress.step:,}", total=total)
 
 
+def reason(one: Overview) -> str:
+    """Why a run is as it is, in one line; "" where nothing more is known."""
+    return one.cause.words() if one.cause is not None else one.status.detail
+
+
 def as_data(one: Overview) -> dict[str, Any]:
     """The contract of `runs --json`."""
     progress = one.view.progress
@@ -129,7 +141,7 @@ def as_data(one: Overview) -> dict[str, Any]:
         else None,
         "folder": str(one.folder.path),
         "host": one.host or one.status.host,
-        "detail": one.status.detail,
+        "detail": reason(one),
     }
 
 

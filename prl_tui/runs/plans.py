@@ -19,8 +19,8 @@ from prl_tui.machine.ports import free_port
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.records import Broken
 
-RANKED = {"torchrun", "swift", "accelerate"}
-"""Launchers that write one log a rank when asked through the environment."""
+RANKED = {"torchrun", "swift"}
+"""Launchers that write one log a rank when asked through the environment; accelerate's own defaults beat it."""
 
 
 def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None) -> Job:

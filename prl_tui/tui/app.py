@@ -60,12 +60,14 @@ class PrlApp(App[int]):
         self.leave_when_done = leave_when_done
         self._gpus: GpuFeed | None = None
         self._feeds: dict[str, RunFeed] = {}
+        self.watched: RunFolder | None = watch
+        """The run that was looked at last."""
+        self.register_theme(DARK)
+        self.theme = "prl"
 
     def on_mount(self) -> None:
         """Open the first place."""
         self._leave_on_sigterm()
-        self.register_theme(DARK)
-        self.theme = "prl"
         if self._first_watch is not None:
             self.open_run(self._first_watch)
         else:
@@ -121,9 +123,10 @@ class PrlApp(App[int]):
         """The recipes."""
         if self._catalog is None:
             from prl_tui.core import catalog
-            from prl_tui.machine import trust
+            from prl_tui.machine import paths, trust
 
-            self._catalog = catalog.load(trust.recipe_folders(trust.folder_here()))
+            folders = trust.recipe_folders(trust.folder_here())
+            self._catalog = catalog.load(folders, cache=paths.cache_dir() / "recipes")
         return self._catalog
 
     def action_go(self, place: str) -> None:
@@ -144,6 +147,7 @@ class PrlApp(App[int]):
 
     def open_run(self, folder: RunFolder) -> None:
         """Watch a run."""
+        self.watched = folder
         from prl_tui.tui.screens.watch import WatchScreen
 
         self._show(WatchScreen(folder, self.run_feed(folder)))

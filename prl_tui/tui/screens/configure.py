@@ -74,7 +74,6 @@ class ConfigureScreen(Screen[None]):
         yield Static(id="preset-line")
         with Container(id="middle"):
             yield PresetTable(self.session.catalog, id="presets")
-        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Mount the rest once the presets are on the terminal."""
@@ -95,7 +94,7 @@ class ConfigureScreen(Screen[None]):
         middle = self.query_one("#middle")
         await self.mount(gpus, after="#gpu-line")
         await middle.mount(centre, VerdictView(id="verdict"))
-        await self.mount(Preview(id="preview"), after="#middle")
+        await self.mount(Preview(id="preview"), Footer(show_command_palette=False), after="#middle")
         self._ready = True
         self.form.focus()
         self.update()

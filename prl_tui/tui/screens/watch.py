@@ -25,6 +25,7 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.line_index import LineIndex
 from prl_tui.telemetry.merged_index import MergedIndex
@@ -321,8 +322,11 @@ class WatchScreen(Screen[None]):
         view.search(needle, backwards=True)
 
     def action_details(self) -> None:
-        """Go to the first line that looks like an error."""
+        """Go to the cause of a failure, else to the first line that looks like an error."""
         one = self._one
+        if one is not None and one.cause is not None and one.cause.path is not None:
+            self._go_to_cause(one, one.cause)
+            return
         if one is None or not one.view.errors:
             self.prl.tell(t("No error lines here."))
             return
@@ -332,6 +336,21 @@ class WatchScreen(Screen[None]):
         self.action_pane("logs")
         self._show_tab(names.index(rank) if rank in names else 0)
         self.query_one(LogView).find_error()
+
+    def _go_to_cause(self, one: Overview, cause: Cause) -> None:
+        """Open the log that shows why the run failed, at its line."""
+        rank = next((log.rank for log in one.view.ranks if cause.path in {log.stdout, log.stderr}), None)
+        names = [tab.rank for tab in self.query_one(LogTabs).tabs]
+        self.action_pane("logs")
+        self._chose_log = True
+        self._show_tab(names.index(rank) if rank in names else 0)
+        source = self._source(rank)
+        while source.update():
+            pass
+        line = cause.line or 0
+        if isinstance(source, MergedIndex) and cause.path is not None:
+            line = source.line_of(cause.path, line) or 0
+        self.query_one(LogView).go_to_line(line)
 
     def action_stop(self) -> None:
         """Ask, then stop the run."""
@@ -432,9 +451,8 @@ def health(one: Overview) -> tuple[str, str]:
     status, view = one.status, one.view
     if status.state == "failed":
         code = t("exit code {code}", code=status.exit_code)
-        if view.errors:
-            mark = next((m for m in view.errors if m.path != one.folder.output), view.errors[0])
-            return f"✗ {code}: {safe(mark.text)}   d {t('details')}", "bad"
+        if one.cause is not None:
+            return f"✗ {safe(one.cause.words())}   d {t('details')}", "bad"
         return f"✗ {code}. {status.detail}", "bad"
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from prl_tui.core import checks
+from prl_tui.core import assess, checks
 from prl_tui.core.batch import Batch
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import resolve
@@ -56,6 +56,12 @@ class PresetTable(Rows):
         at = next((y for y, line in enumerate(self._lines) if (line.recipe, line.preset) == self._now), None)
         if at is not None:
             self.put_cursor(at)
+            self.refresh()
+
+    def on_resize(self) -> None:
+        """The chosen preset stays in sight, in the middle where the list is longer than the pane."""
+        self.rows_changed()
+        self.scroll_to(y=max(0, self.cursor - self.size.height // 2), animate=False)
 
     def next_recipe(self) -> None:
         """Choose the first preset of the next recipe."""
@@ -103,7 +109,7 @@ def lines(catalog: Catalog) -> list[Line]:
             config = resolve(recipe, name)
             batch = checks.figures(config)
             generations = config.number("num_generations") if "num_generations" in recipe.by_key else None
-            found.append(Line(recipe.name, name, "", _numbers(config.number("nproc_per_node"), batch, generations)))
+            found.append(Line(recipe.name, name, "", _numbers(assess.gpus(config), batch, generations)))
     return found
 
 

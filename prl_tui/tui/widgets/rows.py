@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 Piece = tuple[str, str]
 """Literal text and its role: "", muted, strong, accent, good, warning, error, edit, mark."""
@@ -50,6 +51,8 @@ class Rows(ScrollView, can_focus=True):
     def __init__(self, **keywords: str | None) -> None:
         super().__init__(id=keywords.get("id"), classes=keywords.get("classes"))
         self.cursor = 0
+        self._marks: tuple[int, list[object]] = (-1, [])
+        self._styles: dict[str, Style] = {}
 
     # --- for subclasses -------------------------------------------------------------------------------------------
 
@@ -97,11 +100,13 @@ class Rows(ScrollView, can_focus=True):
 
     def put_cursor(self, y: int) -> None:
         """Put the cursor on a row and show it."""
-        if y != self.cursor:
+        before = self.cursor
+        if y != before:
             self.cursor = y
             self.moved()
         self.show_cursor()
-        self.refresh()
+        self.refresh_line(before)
+        self.refresh_line(y)
 
     def show_cursor(self) -> None:
         """Scroll so that the cursor is seen."""
@@ -111,18 +116,46 @@ class Rows(ScrollView, can_focus=True):
     def rows_changed(self) -> None:
         """Call when the number or the text of rows changed."""
         total = self.count()
-        self.virtual_size = Size(self.size.width, total)
+        self._fit(total)
         if total and not (self.cursor < total and self.selectable(self.cursor)):
             self.cursor = self._nearest(min(self.cursor, total - 1))
-        self.refresh()
+        self._refresh_changed(total)
+
+    def look(self, y: int, width: int) -> object:
+        """What a row looks like, to tell whether it must be drawn again."""
+        return self.row(y, width)
+
+    def _fit(self, total: int) -> None:
+        """The scroll range; a layout of the whole screen only where the bar comes or goes."""
+        size = Size(self.size.width, total)
+        if not self.is_attached or (total > self.size.height) != self.show_vertical_scrollbar:
+            self.virtual_size = size
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = total
+            if self.scroll_offset.y > self.max_scroll_y:
+                self.scroll_to(y=self.max_scroll_y, animate=False)
+
+    def _refresh_changed(self, total: int) -> None:
+        """Draw the rows that look another way now; all of them where their number or the width changed."""
+        width = self.scrollable_content_region.width
+        before, self._marks = self._marks, (width, [self.look(y, width) for y in range(total)])
+        if before[0] != width or len(before[1]) != total:
+            self.refresh()
+            return
+        for y, (old, new) in enumerate(zip(before[1], self._marks[1], strict=True)):
+            if old != new:
+                self.refresh_line(y)
 
     def _nearest(self, y: int) -> int:
         rows = [row for row in range(self.count()) if self.selectable(row)]
         return min(rows, key=lambda row: (abs(row - y), row)) if rows else 0
 
     def on_resize(self) -> None:
-        """Rows may depend on the width."""
+        """Rows may depend on the width; the cursor stays in sight."""
         self.rows_changed()
+        self.show_cursor()
 
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor and chooses."""
@@ -133,21 +166,31 @@ class Rows(ScrollView, can_focus=True):
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
-    def role_style(self, role: str) -> Style:
-        """The style of a role."""
-        return self.get_component_rich_style(f"rows--{role}", partial=True) if role else Style.null()
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Styles are looked up once for all lines of one drawing."""
+        self._styles = {"": self.rich_style}
+        return super().render_lines(crop)
+
+    def role_style(self, role: str, on_cursor: bool) -> Style:
+        """The style of a role, over the widget's own and the cursor's."""
+        key = f"{role}|" if on_cursor else role
+        if key not in self._styles:
+            base = self._styles.get("") or self.rich_style
+            if on_cursor:
+                base = base + self.get_component_rich_style("rows--cursor", partial=True)
+            own = self.get_component_rich_style(f"rows--{role}", partial=True) if role else Style.null()
+            self._styles[key] = base + own
+        return self._styles[key]
 
     def render_line(self, y: int) -> Strip:
         """One visible line."""
         at, width = y + self.scroll_offset.y, self.scrollable_content_region.width
-        base = self.rich_style
         if at >= self.count():
-            return Strip.blank(width, base)
-        if at == self.cursor and self.selectable(at) and self.shows_cursor():
-            base = base + self.get_component_rich_style("rows--cursor", partial=True)
+            return Strip.blank(width, self.role_style("", False))
+        on_cursor = at == self.cursor and self.selectable(at) and self.shows_cursor()
         pieces = self.row(at, width)
-        strip = Strip([Segment(text, base + self.role_style(role)) for text, role in pieces if text])
-        return strip.adjust_cell_length(width, base)
+        strip = Strip([Segment(text, self.role_style(role, on_cursor)) for text, role in pieces if text])
+        return strip.adjust_cell_length(width, self.role_style("", on_cursor))
 
     def shows_cursor(self) -> bool:
         """Whether the cursor's row is marked."""

@@ -322,7 +322,7 @@ class SettingsForm(Rows):
             self._typed()
         else:
             return False
-        self.refresh()
+        self.refresh_line(self.cursor)
         return True
 
     def on_paste(self, event: events.Paste) -> None:
@@ -340,19 +340,19 @@ class SettingsForm(Rows):
     def _open(self, text: str) -> None:
         self._editor = LineEditor(text)
         self._tell_place()
-        self.refresh()
+        self.refresh_line(self.cursor)
 
     def _close(self) -> None:
         self._editor = None
         self.post_message(self.TypingEnded(self.key))
         self._tell_place()
-        self.refresh()
+        self.refresh_line(self.cursor)
 
     def _revert(self) -> None:
         self._editor = None
         self.post_message(self.Reverted(self.key))
         self._tell_place()
-        self.refresh()
+        self.refresh_line(self.cursor)
 
     def _tell_place(self) -> None:
         """Tell once which field has the cursor, and whether it is open."""
@@ -364,7 +364,7 @@ class SettingsForm(Rows):
     def _typed(self) -> None:
         assert self._editor is not None
         self.post_message(self.Changed(self.key, self._editor.text))
-        self.refresh()
+        self.refresh_line(self.cursor)
 
     # --- actions --------------------------------------------------------------------------------------------------
 

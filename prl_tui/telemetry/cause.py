@@ -1,0 +1,88 @@
+"""The first cause of a failed launch, as far as the launcher itself says it: which rank, and its last exception.
+
+torchrun ends with a block that names the first rank that failed (judged by torch 2.13.0's output); the ranks that it
+ended afterwards are victims. The reason is the last exception line of that rank's own log.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from prl_tui.i18n import t
+from prl_tui.telemetry.escapes import plain
+from prl_tui.telemetry.rank_logs import RankLog
+
+TAIL = 256 << 10
+"""Bytes at a log's end that are looked at."""
+
+_ROOT = re.compile(
+    r"Root Cause \(first observed failure\):.*?rank\s+: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)\s*\n"
+    r"[^\n]*exitcode\s+: (?P<code>-?\d+) \(pid: \d+\)(?:[ \t]+\((?P<signal>SIG\w+)\))?",
+    re.DOTALL,
+)
+_TAG = re.compile(r"^(?:\[(?:default|rank)\d+\]:\s*)+")
+_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Failure|NotImplemented)\b(?::.*)?$")
+_LAUNCHERS = ("torch.distributed.elastic", "subprocess.CalledProcessError")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a run failed, in one line, and where it stands."""
+
+    text: str
+    rank: int | None = None
+    path: Path | None = None
+    line: int | None = None
+    """Number of the line in `path`, from 0."""
+
+    def words(self) -> str:
+        """`rank 1: RuntimeError: …`."""
+        return self.text if self.rank is None else t("rank {rank}: {reason}", rank=self.rank, reason=self.text)
+
+
+def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
+    """The cause that the logs of an ended run show; None where they show none."""
+    said = "\n".join(_TAG.sub("", line) for line in _lines(output)[0])
+    root = None
+    for root in _ROOT.finditer(said):  # noqa: B007  (the last block counts)
+        pass
+    if root is None:
+        return _exception(output, None)
+    local, rank = int(root["local"]), int(root["rank"])
+    log = next((log for log in ranks if log.rank == local), None)
+    for path in (log.stderr, log.stdout) if log is not None else ():
+        found = _exception(path, rank)
+        if found is not None:
+            return found
+    if root["signal"]:
+        return Cause(t("ended by {signal}", signal=root["signal"]), rank)
+    return Cause(t("exit code {code}", code=root["code"]), rank)
+
+
+def _exception(path: Path, rank: int | None) -> Cause | None:
+    """The last exception line of a log."""
+    lines, first = _lines(path)
+    for number in range(len(lines) - 1, -1, -1):
+        text = _TAG.sub("", lines[number].strip())
+        if _EXCEPTION.match(text) and not text.startswith(_LAUNCHERS):
+            return Cause(text[:400], rank, path, first + number)
+    return None
+
+
+def _lines(path: Path) -> tuple[list[str], int]:
+    """The last lines of a file as plain text, and the number of the first of them."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            start = max(0, size - TAIL)
+            file.seek(0)
+            before = sum(
+                part.count(b"\n") for part in iter(lambda: file.read(min(1 << 20, max(0, start - file.tell()))), b"")
+            )
+            file.seek(start)
+            tail = file.read(TAIL)
+    except OSError:
+        return [], 0
+    return [plain(line) for line in tail.split(b"\n")], before

@@ -1,0 +1,69 @@
+"""Stand-in for MiniOneRec's rl.py: flags as python-fire reads them, the rule of TRL 0.15, lines of the HF Trainer."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+KNOWN = {
+    "model_path", "seed", "train_file", "eval_file", "info_file", "category", "wandb_project", "wandb_run_name",
+    "output_dir", "train_batch_size", "eval_batch_size", "gradient_accumulation_steps", "temperature", "add_gt",
+    "eval_step", "num_generations", "num_train_epochs", "learning_rate", "beta", "beam_search", "test_during_training",
+    "dynamic_sampling", "mask_all_zero", "sync_ref_model", "test_beam", "reward_type", "sample_train", "ada_path",
+    "cf_path", "sid_index_path", "item_meta_path", "dapo", "gspo",
+}  # fmt: skip
+
+
+def arguments(words):
+    found = {word.removeprefix("--"): value for word, value in zip(words[::2], words[1::2], strict=True)}
+    for name in found:
+        if name not in KNOWN:
+            print(f"ERROR: Could not consume arg: --{name}", file=sys.stderr)
+            raise SystemExit(2)
+    return found
+
+
+def divides(kind, world, each, generations):
+    if world * each % generations:
+        valid = [n for n in range(2, world * each + 1) if world * each % n == 0]
+        raise ValueError(
+            f"The global {kind} batch size ({world} x {each}) must be evenly divisible by the number of generations per"
+            f" prompt ({generations}). Given the current {kind} batch size, the valid values for the number of"
+            f" generations are: {valid}."
+        )
+
+
+def main():
+    given = arguments(sys.argv[1:])
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    dist.init_process_group("gloo")
+    generations = int(given["num_generations"])
+    divides("train", world, int(given["train_batch_size"]), generations)
+    divides("eval", world, int(given["eval_batch_size"]), generations)
+    rows = len(Path(given["train_file"]).read_text().splitlines()) - 1
+    assert Path(given["eval_file"]).is_file()
+    assert Path(given["info_file"]).is_file()
+    step_size = int(given["train_batch_size"]) * world * int(given["gradient_accumulation_steps"])
+    total = -(-rows * generations // step_size) * int(given["num_train_epochs"])
+    for step in range(1, total + 1):
+        reward = torch.tensor(step / total)
+        dist.all_reduce(reward)
+        if rank == 0:
+            row = {"loss": 0.1 / step, "grad_norm": 1.5, "learning_rate": 1e-05, "completion_length": 12.0,
+                   "reward": reward.item() / world, "kl": 0.001, "epoch": round(step / total, 2)}  # fmt: skip
+            print(row, flush=True)
+            bar = f"\r{100 * step // total:3}%|█   | {step}/{total} [00:00<00:01, 9.50it/s]"
+            print(bar, end="", file=sys.stderr, flush=True)
+        time.sleep(0.02)
+    if rank == 0:
+        print(file=sys.stderr)
+        print({"train_runtime": 1.5, "train_samples_per_second": 9.0, "train_steps_per_second": 9.0, "train_loss": 0.1})
+        (Path(given["output_dir"]) / "final_checkpoint").mkdir(parents=True)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+main()

@@ -1,0 +1,36 @@
+"""Stand-in for mmdpo-alignment's train_safe_mm_dpo: a line at every tenth micro-step that ends an accumulation."""
+
+import argparse
+import math
+from pathlib import Path
+
+from src.training.common import config, end, mean, ranks
+
+ROWS = 90
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", type=Path, required=True)
+parser.add_argument("--output_dir", type=Path, required=True)
+parser.add_argument("--logging_dir", type=Path, default=Path("logs/training/safe_mm_dpo"))
+args = parser.parse_args()
+
+rank, world = ranks()
+settings = config(args.config)
+assert {"λ_init", "β_ori", "λ_lr"} <= settings.keys(), "the YAML lost its Greek keys"
+batch, accumulation, epochs = (int(settings[key]) for key in ("batch_size", "gradient_accumulation_steps", "epochs"))
+if rank == 0:
+    parts = f"batch_size={batch} x accumulation={accumulation} x {world} GPUs"
+    print(f"Effective batch size: {batch * accumulation * world} ({parts})")
+seen = 0
+for epoch in range(1, epochs + 1):
+    for step in range(1, math.ceil(math.ceil(ROWS / world) / batch) + 1):
+        seen += 1
+        loss = mean(0.7 / seen, world)
+        if rank == 0 and step % accumulation == 0 and seen % 10 == 0:
+            rest = "lambda=1.0000 J_C=-0.1234 (E[C]=-0.1234) delta_S_mean=0.0100"
+            print(f"Epoch {epoch} step {seen} loss_H={loss:.4f} loss_S=0.6931 KL=0.0000 {rest}")
+    if rank == 0:
+        folder = args.output_dir / f"epoch_{epoch}"
+        folder.mkdir(parents=True, exist_ok=True)
+        print(f"Saved epoch {epoch} checkpoint to {folder}")
+end(world)
