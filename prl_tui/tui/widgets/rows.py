@@ -26,6 +26,11 @@ class Rows(ScrollView, can_focus=True):
     Rows {
         scrollbar-size-vertical: 1;
         overflow-x: hidden;
+        overflow-y: scroll;  /* always there, so that no row changes its width */
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $panel-lighten-2;
         & > .rows--muted { color: $secondary; }
         & > .rows--strong { text-style: bold; }
         & > .rows--accent { color: $text-accent; }
@@ -126,13 +131,9 @@ class Rows(ScrollView, can_focus=True):
         return self.row(y, width)
 
     def _fit(self, total: int) -> None:
-        """The scroll range; a layout of the whole screen only where the bar comes or goes."""
-        size = Size(self.size.width, total)
-        if not self.is_attached or (total > self.size.height) != self.show_vertical_scrollbar:
-            self.virtual_size = size
-            return
-        self.set_reactive(Widget.virtual_size, size)
-        if self.show_vertical_scrollbar:
+        """The scroll range, without a layout of the whole screen."""
+        self.set_reactive(Widget.virtual_size, Size(self.size.width, total))
+        if self.is_attached and self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = total
             if self.scroll_offset.y > self.max_scroll_y:
                 self.scroll_to(y=self.max_scroll_y, animate=False)

@@ -54,8 +54,8 @@ class TopBar(Widget):
             text = f" {glyph} {place_word(name)} "
             used += cell_len(text)
             parts.append((text, "bold reverse" if name == self._place else "$secondary"))
-        width = max(0, self.size.width - used - 1)
-        parts.append((fit(self._about, width, right=True) if self._about else "", "$secondary"))
+        width = max(0, self.size.width - used - 3)
+        parts.append((f"  {fit(self._about, width, right=True)}" if self._about else "", "$secondary"))
         return Content.assemble(*parts)
 
     def on_click(self, event: events.Click) -> None:
