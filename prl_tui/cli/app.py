@@ -18,6 +18,8 @@ def app(args: argparse.Namespace) -> int:  # noqa: ARG001
 
     screen = PrlApp()
     screen.run()
+    if screen.return_code:
+        return Exit.IMPOSSIBLE  # Textual has told why
     if screen.watched is not None:
         from prl_tui.cli import watching
 

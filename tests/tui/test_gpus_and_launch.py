@@ -118,7 +118,14 @@ async def test_a_recipe_chosen_a_moment_ago_is_judged_by_this_box_before_it_laun
     assert runs() == []
 
 
-async def test_a_busy_gpu_is_asked_about_with_the_safe_answer_first(on_box):
+async def test_a_busy_gpu_is_asked_about_with_the_safe_answer_first(on_box, monkeypatch, tmp_path):
+    for name in ("mr_train", "mr_val", "mr_infer"):  # what the recipe needs, so that only the busy GPU is in the way
+        path = tmp_path / "datasets" / "original" / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}\n" * 100)
+    (tmp_path / "examples" / "train" / "grpo").mkdir(parents=True)
+    (tmp_path / "examples" / "train" / "grpo" / "prompt.txt").write_text("write a prompt")
+    monkeypatch.chdir(tmp_path)
     async with on_box("2 pid 4242 60000").run_test(size=WIDE) as pilot:
         place = await configure(pilot)
         await wait_for(pilot, lambda: "in use" in text_of(place.verdict), "the busy GPU in the verdict")

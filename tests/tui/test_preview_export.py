@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets import Input
 
 from prl_tui.core import catalog, config_file
 from prl_tui.export.formats import FORMATS
@@ -206,3 +207,17 @@ async def test_a_preset_never_shadows_a_built_in_one_and_has_a_plain_name(app, n
         await answer(pilot, name)
         await wait_for(pilot, lambda: [n for n in pilot.app._notifications if sentence in n.message], sentence)
     assert not own_file().exists()
+
+
+async def test_enter_typed_again_before_a_dialog_closes_leaves_the_screen_below_it(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        pilot.app.push_screen(AskText("where", "one"))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog")
+        field = pilot.app.screen.query_one(Input)
+        for _ in range(3):
+            field.post_message(Input.Submitted(field, "one"))
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the screen below")
+        await pilot.pause()
+        assert pilot.app.screen is place
+        assert pilot.app.return_code in {None, 0}

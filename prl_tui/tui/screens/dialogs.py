@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,8 +15,22 @@ from textual.widgets import Button, Input, Static
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe, safe_lines
 
+Answer = TypeVar("Answer")
 
-class Question(ModalScreen[bool]):
+
+class Dialog(ModalScreen[Answer]):
+    """Answered once: a key typed before it has closed must not close what is below it."""
+
+    _answered = False
+
+    def answer(self, answer: Answer) -> None:
+        """Close with an answer."""
+        if not self._answered:
+            self._answered = True
+            self.dismiss(answer)
+
+
+class Question(Dialog[bool]):
     """Yes or no; escape is no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,14 +60,14 @@ class Question(ModalScreen[bool]):
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """A click or enter answers."""
-        self.dismiss(event.button.id == "yes")
+        self.answer(event.button.id == "yes")
 
     def action_answer(self, answer: bool) -> None:
         """A key answers."""
-        self.dismiss(answer)
+        self.answer(answer)
 
 
-class AskText(ModalScreen[str]):
+class AskText(Dialog[str]):
     """One line of text; escape gives none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", t("back"))]
@@ -75,14 +89,14 @@ class AskText(ModalScreen[str]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter answers."""
-        self.dismiss(event.value)
+        self.answer(event.value)
 
     def action_cancel(self) -> None:
         """Nothing."""
-        self.dismiss("")
+        self.answer("")
 
 
-class Help(ModalScreen[None]):
+class Help(Dialog[None]):
     """What this screen shows and which keys it has."""
 
     CSS = "Help .help { width: 80; max-width: 100%; padding: 0 1; }"
@@ -100,8 +114,8 @@ class Help(ModalScreen[None]):
     def on_click(self, event: events.Click) -> None:
         """A click beside it closes."""
         if event.widget is self:
-            self.dismiss(None)
+            self.answer(None)
 
     def action_close(self) -> None:
         """Back."""
-        self.dismiss(None)
+        self.answer(None)

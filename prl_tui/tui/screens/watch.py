@@ -453,6 +453,9 @@ def health(one: Overview) -> tuple[str, str]:
         code = t("exit code {code}", code=status.exit_code)
         if one.cause is not None:
             return f"✗ {safe(one.cause.words())}   d {t('details')}", "bad"
+        if view.errors:
+            mark = next((m for m in view.errors if m.path != one.folder.output), view.errors[0])
+            return f"✗ {code}: {safe(mark.text)}   d {t('details')}", "bad"
         return f"✗ {code}. {status.detail}", "bad"
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"

@@ -61,7 +61,16 @@ class VerdictView(Rows):
             self._lines = lines(self._verdict, max(20, self.scrollable_content_region.width), self.size.height)
             hidden = hidden_findings(self._verdict, self.size.height)
             self.border_subtitle = Content(t("d  {n} more", n=hidden) if hidden else "")
+        if not self.has_focus:
+            self.cursor = 0  # the first way out, whatever row another width had it on
         super().rows_changed()
+
+    def show_cursor(self) -> None:
+        """While nobody moves in it, the first finding is what must be seen."""
+        if self.has_focus:
+            super().show_cursor()
+        elif self.scroll_offset.y:
+            self.scroll_to(y=0, animate=False, force=True)
 
     def count(self) -> int:
         """Lines."""
