@@ -10,7 +10,7 @@ from pathlib import Path
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import assess, checks, stacks
-from prl_tui.core.config import RunConfig, nearest, resolve
+from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.values import number, show
@@ -211,7 +211,7 @@ def export(args: argparse.Namespace) -> int:
         if not args.allow_errors:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
-    exported = FORMATS[args.format](plans.build(report.config))
+    exported = FORMATS[args.format](plans.build(_for_stack(report.config, args.stack)))
     for loss in exported.losses:
         print(f"! {loss}", file=sys.stderr)
     if args.output is None or args.output == "-":
@@ -220,6 +220,13 @@ def export(args: argparse.Namespace) -> int:
     from prl_tui.cli.writing import write
 
     return write(Path(args.output), exported.text, exported.executable, args.overwrite)
+
+
+def _for_stack(config: RunConfig, stack: str | None) -> RunConfig:
+    """The config whose file checks by the stack that this command checked by."""
+    if not stack or "stack" not in config.settings:
+        return config
+    return config.with_values({"stack": stack}, Source.SET)
 
 
 def _print_exact(text: str) -> None:

@@ -271,8 +271,21 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str) -> Re
         replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
     ]
     _sound(data.name, fields)
+    readable(data.outputs)
     fields.sort(key=lambda field: GROUPS.index(field.group))
     return Recipe(data, tuple(fields), data.presets, origin)
+
+
+def readable(outputs: Outputs) -> None:
+    """Every pattern compiles, so that a run's log can be read with it; ValueError names the one that does not."""
+    patterns = {f"outputs.anchors.{anchor.key}": anchor.pattern for anchor in outputs.anchors}
+    patterns.update({f"outputs.metric_lines.{n}": text for n, text in enumerate(outputs.metric_lines)})
+    for place, pattern in patterns.items():
+        try:
+            re.compile(pattern)
+            re.compile(pattern.encode())
+        except re.error as error:
+            raise ValueError(f"{place}: {pattern[:100]!r} is not a regular expression: {error}") from None
 
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

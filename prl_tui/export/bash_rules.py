@@ -78,7 +78,7 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
         f'  fail "{told}"',
         "fi",
     ]
-    return [*lines, *_rollout(plan, stack)] if "swift" in stack.name else lines
+    return [*lines, *_rollout(plan, stack), *_mode(plan, stack)] if "swift" in stack.name else lines
 
 
 def _yes(plan: LaunchPlan, part: str) -> str:
@@ -104,6 +104,7 @@ def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
         )
         lines.append(f"workers={_number(plan, 'num_infer_workers', '0')}")
         lines += _refuse("[[ $rollout == true ]] && (( processes > 0 && workers > processes ))", told)
+        lines += _placement(plan)
     if stack.vllm_needs_one_each and plan.config.recipe.data.batch.rule == "grpo":
         told = t(
             "{processes}: vLLM needs as many visible GPUs ($visible) as processes ($processes).", processes=processes
@@ -118,12 +119,48 @@ def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
         told = t("{processes}: DeepSpeed needs as many processes as visible GPUs ($visible).", processes=processes)
         test = f"[[ $rollout == false && -n ${_var(plan, 'deepspeed')} ]] && {known} && (( visible > processes ))"
         lines += _refuse(test, told)
-    if _key(plan, "vllm_tensor_parallel_size") and not stack.infer_workers:
+    if _key(plan, "vllm_tensor_parallel_size"):
         variable = _override(plan, "vllm_tensor_parallel_size")
         told = t("{variable}=$tensor: the $processes processes are not a multiple of it.", variable=variable)
         lines.append(f"tensor={_number(plan, 'vllm_tensor_parallel_size', '1')}")
-        lines += _refuse("(( processes > 0 && tensor > 1 && processes % tensor != 0 ))", told)
+        placed = "[[ $rollout == false ]] && " if stack.infer_workers else ""  # workers have rules of their own
+        lines += _refuse(f"{placed}(( processes > 0 && tensor > 1 && processes % tensor != 0 ))", told)
     return lines
+
+
+def _placement(plan: LaunchPlan) -> list[str]:
+    """What of ms-swift 3.2 to 3.4 needs generation workers on GPUs of their own, or on all of them."""
+    known = "[[ $rollout == true && -n $visible ]] && (( processes > 0 && workers > 0 ))"
+    lines = []
+    if _key(plan, "async_generate"):
+        told = t(
+            "{variable}: the generation workers need GPUs of their own, and $visible are visible.",
+            variable=_override(plan, "async_generate"),
+        )
+        lines += _refuse(f"{_yes(plan, 'async_generate')} && {known} && (( processes + workers > visible ))", told)
+    if _key(plan, "tensor_parallel_size"):
+        told = t(
+            "{variable}: needs as many processes and generation workers as visible GPUs ($visible), and more than one.",
+            variable=_override(plan, "tensor_parallel_size"),
+        )
+        shared = "processes > 1 && workers == processes && visible == processes"
+        split = f"(( {_number(plan, 'tensor_parallel_size', '1')} > 1 && ! ({shared}) ))"
+        lines += _refuse(f"{known} && {split}", told)
+    return lines
+
+
+def _mode(plan: LaunchPlan, stack: Stack) -> list[str]:
+    """use_vllm and vllm_mode go together. Source: ms-swift's rlhf arguments, 3.11.1 and later."""
+    mode = _var(plan, "vllm_mode")
+    if not (stack.vllm_mode and mode and _key(plan, "use_vllm")):
+        return []
+    variable, use = _override(plan, "vllm_mode"), _override(plan, "use_vllm")
+    without = t("{variable} is set and {use} is not true: set {use}=true.", variable=variable, use=use)
+    missing = t("{use}=true needs {variable}.", variable=variable, use=use)
+    return [
+        *_refuse(f"[[ -n ${mode} ]] && ! {_yes(plan, 'use_vllm')}", without),
+        *_refuse(f"[[ -z ${mode} ]] && {_yes(plan, 'use_vllm')}", missing),
+    ]
 
 
 def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
@@ -191,7 +228,7 @@ def _evaluation(plan: LaunchPlan, stack: Stack) -> list[str]:
         variable=_override(plan, "per_device_eval_batch_size"),
     )
     return [
-        *_evaluates(plan),
+        *_evaluates(plan, stack),
         f"each_eval={_number(plan, 'per_device_eval_batch_size', '0')}",
         "eval_batch=$(( each_eval * world ))",
         *([f"if (( {own} > 0 )); then generations={own}; fi"] if own != "0" else []),
@@ -201,14 +238,17 @@ def _evaluation(plan: LaunchPlan, stack: Stack) -> list[str]:
     ]
 
 
-def _evaluates(plan: LaunchPlan) -> list[str]:
+def _evaluates(plan: LaunchPlan, stack: Stack) -> list[str]:
     """Whether the trainer will evaluate, as `core.assess` sees it."""
-    strategy = _var(plan, "eval_strategy")
-    data = [name for name in (_var(plan, "val_dataset"), _var(plan, "split_dataset_ratio")) if name]
-    lines = ["evaluates=false"]
-    for name in data or ([strategy] if strategy else []):
-        lines.append(f'case ${{{name}-}} in "" | no | none | 0 | 0.0) ;; *) evaluates=true ;; esac')
-    if strategy and data:
+    strategy, files, ratio = (_var(plan, part) for part in ("eval_strategy", "val_dataset", "split_dataset_ratio"))
+    lines = [f"evaluates={'true' if stack.eval_without_data else 'false'}"]
+    if files:
+        lines.append(f'case ${{{files}-}} in "" | no | none) ;; *) evaluates=true ;; esac')
+    if ratio:
+        lines.append(f"if [[ ${{{ratio}%%[eE]*}} == *[123456789]* ]]; then evaluates=true; fi")
+    if strategy and not (files or ratio):
+        lines.append(f'case ${strategy} in "" | no | none) ;; *) evaluates=true ;; esac')
+    if strategy:
         lines.append(f"case ${strategy} in no | none) evaluates=false ;; esac")
     return lines
 

@@ -124,9 +124,11 @@ def outputs_of(info: dict[str, object] | Broken | None) -> Outputs:
 
     try:
         shape.check(kept, Outputs)
-    except shape.ShapeError:
+        outputs = recipe.outputs_of(kept)
+        recipe.readable(outputs)
+    except ValueError:  # a shape or a pattern of another time: the run is read as any other
         return Outputs()
-    return recipe.outputs_of(kept)
+    return outputs
 
 
 def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:

@@ -132,3 +132,11 @@ def test_without_a_terminal_nothing_asks(script: Callable[..., object], tmp_path
     result = script(*BASH, "-o", str(tmp_path / "run.sh"), input=b"y\n")
     assert result.code == 2  # type: ignore[attr-defined]
     assert (tmp_path / "run.sh").read_text() == "mine\n"
+
+
+def test_a_script_checks_by_the_stack_that_the_command_named(cli: Callable[..., object]) -> None:
+    script = ("export", "swift-grpo", "--format", "bash")
+    assert "repeat=" in cli(*script).out  # type: ignore[attr-defined]
+    named = cli(*script, "--stack", "swift-3.3-prl").out  # type: ignore[attr-defined]
+    assert "repeat=" not in named  # there accumulation does not count
+    assert "swift-3.3-prl" in named

@@ -66,6 +66,21 @@ def test_a_recipe_with_a_built_in_name_is_a_problem_and_shadows_nothing(tmp_path
     assert f"there is a recipe named {name} already" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("table", "place"),
+    [
+        ('[[outputs.anchors]]\nkey = "ready"\npattern = "((("', "outputs.anchors.ready"),
+        ('[outputs]\nmetric_lines = ["ok", "[a"]', "outputs.metric_lines.1"),
+    ],
+)
+def test_a_pattern_that_does_not_compile_is_a_problem_of_its_recipe(tmp_path: Path, table: str, place: str) -> None:
+    found = load(tmp_path / "own", a=f"{RECIPE}\n{table}\n")
+    assert "mine" not in found.recipes
+    [problem] = found.problems
+    assert f"{place}: " in problem.message
+    assert "is not a regular expression" in problem.message
+
+
 def test_it_does_not_shadow_where_only_one_other_built_in_is_read(tmp_path: Path) -> None:
     load(tmp_path / "own", a=RECIPE.replace('"mine"', '"demo"'))
     found = catalog.load([tmp_path / "own"], only="prl-grpo")

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prl_tui.core import catalog, checks
-from prl_tui.core.config import RunConfig, from_environment, resolve
+from prl_tui.core.config import RunConfig, Source, from_environment, resolve
 from tests.export.scripts import Bench, script
 
 RECIPES = catalog.load().recipes
@@ -27,7 +27,7 @@ _scripts: dict[str, str] = {}
 
 def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
     """The script's verdict: the launcher was started; otherwise one line says why."""
-    key = f"{config.recipe.name}/{config.preset}"
+    key = f"{config.recipe.name}/{config.preset}/{config.value('stack')}"
     outcome = bench.run(_scripts.setdefault(key, script(config)), **env)
     if outcome.argv is None:
         assert outcome.code == 1
@@ -56,9 +56,12 @@ GPUS = st.integers(1, 9).map(lambda n: ",".join(map(str, range(n))))
         PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_NUM_GENERATIONS=SMALL,
         PRL_PER_DEVICE_EVAL_BATCH_SIZE=SMALL, PRL_GRADIENT_ACCUMULATION_STEPS=SMALL, PRL_CUDA_VISIBLE_DEVICES=GPUS,
         PRL_NUM_INFER_WORKERS=SMALL, PRL_NNODES=st.integers(0, 3), PRL_USE_VLLM=st.sampled_from(["true", "false"]),
-        PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps", "epoch"]),
+        PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps", "epoch"]), PRL_TENSOR_PARALLEL_SIZE=st.integers(1, 3),
+        PRL_ASYNC_GENERATE=st.sampled_from(["true", "false"]),
     )
 )  # fmt: skip
+@example({"PRL_ASYNC_GENERATE": "true"})
+@example({"PRL_TENSOR_PARALLEL_SIZE": "2", "PRL_NUM_INFER_WORKERS": "2"})
 @example({"PRL_NPROC_PER_NODE": "2", "PRL_CUDA_VISIBLE_DEVICES": "0,1", "PRL_NUM_INFER_WORKERS": "3"})
 @example(
     {
@@ -91,12 +94,17 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
         PRL_STEPS_PER_GENERATION=SMALL, PRL_GENERATION_BATCH_SIZE=st.integers(0, 64), PRL_NUM_GENERATIONS_EVAL=SMALL,
         PRL_SEQUENCE_PARALLEL_SIZE=st.integers(1, 5), PRL_USE_VLLM=st.sampled_from(["true", "false"]),
         PRL_VLLM_TENSOR_PARALLEL_SIZE=st.integers(1, 4), PRL_DEEPSPEED=st.sampled_from(["zero2", "zero3"]),
-        PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps"]), PRL_SPLIT_DATASET_RATIO=st.sampled_from(["0", "0.01"]),
-    )
+        PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps"]), PRL_SPLIT_DATASET_RATIO=st.sampled_from(["0", "0.00", "0e0", "0.01"]),
+    ),
+    st.sampled_from(["", "swift-3.3-prl", "swift-3.4", "swift-3.5", "swift-3.12"]),
 )  # fmt: skip
+@example({"PRL_USE_VLLM": "false"}, "")
+@example({"PRL_SPLIT_DATASET_RATIO": "0.00", "PRL_PER_DEVICE_EVAL_BATCH_SIZE": "1"}, "")
+@example({"PRL_PER_DEVICE_EVAL_BATCH_SIZE": "1"}, "swift-3.5")
 @settings(max_examples=90)
-def test_swift_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> None:
-    agree(shared, resolve(RECIPES["swift-grpo"], "colocate-4gpu"), env)
+def test_swift_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str], stack: str) -> None:
+    config = resolve(RECIPES["swift-grpo"], "colocate-4gpu")
+    agree(shared, config.with_values({"stack": stack}, Source.SET) if stack else config, env)
 
 
 @pytest.mark.parametrize("spec", ["0,1,2,3,", "0,1,2,3,-1", "0,1,2,3,x", "0,1,2,3gpu", "00,1,2,3", "0,1,2,3,GPU-a"])

@@ -214,7 +214,7 @@ async def test_enter_typed_again_before_a_dialog_closes_leaves_the_screen_below_
         place = await configure(pilot)
         pilot.app.push_screen(AskText("where", "one"))
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog")
-        field = pilot.app.screen.query_one(Input)
+        field = (await wait_for(pilot, lambda: pilot.app.screen.query(Input), "its field")).first()
         for _ in range(3):
             field.post_message(Input.Submitted(field, "one"))
         await wait_for(pilot, lambda: pilot.app.screen is place, "the screen below")

@@ -450,13 +450,7 @@ def health(one: Overview) -> tuple[str, str]:
     """What a person should know first, and its tone: good, warn, bad or nothing."""
     status, view = one.status, one.view
     if status.state == "failed":
-        code = t("exit code {code}", code=status.exit_code)
-        if one.cause is not None:
-            return f"✗ {safe(one.cause.words())}   d {t('details')}", "bad"
-        if view.errors:
-            mark = next((m for m in view.errors if m.path != one.folder.output), view.errors[0])
-            return f"✗ {code}: {safe(mark.text)}   d {t('details')}", "bad"
-        return f"✗ {code}. {status.detail}", "bad"
+        return _failure(one), "bad"
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"
     if status.state == "finished":
@@ -468,6 +462,17 @@ def health(one: Overview) -> tuple[str, str]:
         shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
         return "✓ " + "   ".join(shown), ""
     return "· " + overview.phase_words(view.phase), ""
+
+
+def _failure(one: Overview) -> str:
+    """Why it died: the cause, else the first error line, else what is known of its end."""
+    code = t("exit code {code}", code=one.status.exit_code)
+    if one.cause is not None:
+        return f"✗ {safe(one.cause.words())}   d {t('details')}"
+    if one.view.errors:
+        mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
+        return f"✗ {code}: {safe(mark.text)}   d {t('details')}"
+    return f"✗ {code}. {one.status.detail}"
 
 
 _SHOWN = ("loss", "reward", "grad_norm", "learning_rate", "token_acc", "kl")
