@@ -163,6 +163,8 @@ def _evaluates(value: Mapping[str, Any], stack: Stack) -> bool:
         return False
     if stack.eval_without_data:
         return True
+    if stack.default_split and not _on(value.get("val_dataset")) and value.get("split_dataset_ratio") is None:
+        return True
     data = [part for part in ("val_dataset", "split_dataset_ratio") if part in value]
     return any(_on(value[part]) for part in data) if data else strategy is not None
 

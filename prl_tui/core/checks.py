@@ -19,15 +19,17 @@ _NOTHING = Facts()
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
     stack = assess.stack_of(config, stack_name, facts.stack)
-    case = assess.case(config, stack, facts.node_gpus, _val_rows(config, facts))
+    case = assess.case(config, stack, facts.node_gpus, _val_rows(config, stack, facts))
     found = assess.assess(case)
     schedule = _schedule(config)
-    length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, _train_rows(config, facts.rows))
+    length = lengths.estimate(
+        case.rule, stack, found.numbers, found.batch, schedule, _train_rows(config, stack, facts.rows)
+    )
     named = {config.recipe.part(violation.part) for violation in found.violations}
     findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
     findings += _broken_rules(config, stack, case, found)
     findings += engine.dialect(config, stack, facts)
-    findings += advice.too_few_rows(stack, found, _train_rows(config, facts.rows))
+    findings += advice.too_few_rows(stack, found, _train_rows(config, stack, facts.rows))
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
@@ -94,17 +96,20 @@ def _schedule(config: RunConfig) -> Schedule:
     return Schedule(epochs, number("max_steps"), iterations, number("save_steps"), number("eval_steps"))
 
 
-def _train_rows(config: RunConfig, rows: int | None) -> int | None:
+def _train_rows(config: RunConfig, stack: Stack, rows: int | None) -> int | None:
     """The rows that are left to train on when a share of them is split off for evaluation."""
     ratio = config.value("split_dataset_ratio") if "split_dataset_ratio" in config.settings else None
+    strategy = config.value("eval_strategy") if "eval_strategy" in config.settings else None
+    if ratio is None and stack.default_split and strategy != "no":
+        ratio = 0.01
     if rows is None or not ratio or ("val_dataset" in config.settings and config.value("val_dataset")):
         return rows
     return rows - int(rows * ratio)
 
 
-def _val_rows(config: RunConfig, facts: Facts) -> int | None:
+def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
     """The rows of the validation data: its own, or those that are split off the training data."""
-    train = _train_rows(config, facts.rows)
+    train = _train_rows(config, stack, facts.rows)
     if facts.val_rows is not None or facts.rows is None or train == facts.rows:
         return facts.val_rows
     return facts.rows - (train or 0)

@@ -34,6 +34,8 @@ class Stack(Value):
     """vllm_mode exists and is needed with use_vllm (ms-swift 3.11.1 and later)."""
     eval_without_data: bool = False
     """The evaluation rule holds by eval_strategy alone, whether there is validation data or not."""
+    default_split: bool = False
+    """Without validation data a hundredth of the training data is split off, unless the ratio is 0 (before 3.6)."""
     eval_rows_rule: bool = False
     """The validation set must fill one evaluation batch (ms-swift 3.6 and later)."""
 
@@ -41,9 +43,11 @@ class Stack(Value):
 STACKS: dict[str, Stack] = {
     stack.name: stack
     for stack in (
-        Stack("swift-3.3-prl", "ms-swift 3.3 (PRL's fork)", False, infer_workers=True, default_accumulation=True),
-        Stack("swift-3.4", "ms-swift 3.4", True, infer_workers=True, default_accumulation=True),
-        Stack("swift-3.5", "ms-swift 3.5", True, "error", default_accumulation=True, eval_without_data=True),
+        Stack("swift-3.3-prl", "ms-swift 3.3 (PRL's fork)", False, infer_workers=True, default_accumulation=True,
+              default_split=True),
+        Stack("swift-3.4", "ms-swift 3.4", True, infer_workers=True, default_accumulation=True, default_split=True),
+        Stack("swift-3.5", "ms-swift 3.5", True, "error", default_accumulation=True, eval_without_data=True,
+              default_split=True),
         Stack("swift-3.6", "ms-swift 3.6", True, "error", vllm_needs_one_each=True, eval_rows_rule=True,
               default_accumulation=True),
         Stack("swift-3.7", "ms-swift 3.7–3.11", True, "error", vllm_needs_one_each=True, eval_rows_rule=True),

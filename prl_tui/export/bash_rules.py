@@ -246,6 +246,9 @@ def _evaluates(plan: LaunchPlan, stack: Stack) -> list[str]:
         lines.append(f'case ${{{files}-}} in "" | no | none) ;; *) evaluates=true ;; esac')
     if ratio:
         lines.append(f"if [[ ${{{ratio}%%[eE]*}} == *[123456789]* ]]; then evaluates=true; fi")
+    if stack.default_split:
+        unset = " && ".join(f"-z ${{{name}-}}" for name in (files, ratio) if name) or "-n true"
+        lines.append(f"if [[ {unset} ]]; then evaluates=true; fi")
     if strategy and not (files or ratio):
         lines.append(f'case ${strategy} in "" | no | none) ;; *) evaluates=true ;; esac')
     if strategy:

@@ -27,7 +27,7 @@ _scripts: dict[str, str] = {}
 
 def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
     """The script's verdict: the launcher was started; otherwise one line says why."""
-    key = f"{config.recipe.name}/{config.preset}/{config.value('stack')}"
+    key = f"{config.recipe.name}/{config.preset}/{config.value('stack')}/{'val_dataset' in config.changed()}"
     outcome = bench.run(_scripts.setdefault(key, script(config)), **env)
     if outcome.argv is None:
         assert outcome.code == 1
@@ -105,6 +105,22 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
 def test_swift_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str], stack: str) -> None:
     config = resolve(RECIPES["swift-grpo"], "colocate-4gpu")
     agree(shared, config.with_values({"stack": stack}, Source.SET) if stack else config, env)
+
+
+@given(
+    values(
+        PRL_PER_DEVICE_EVAL_BATCH_SIZE=SMALL,
+        PRL_VAL_DATASET=st.sampled_from(["", "v.jsonl"]),
+        PRL_EVAL_STRATEGY=st.sampled_from(["", "no", "steps"]),
+    ),
+    st.sampled_from(["prl-grpo", "swift-grpo"]),
+    st.sampled_from(["swift-3.3-prl", "swift-3.4", "swift-3.6"]),
+)
+@settings(max_examples=40)
+def test_scripts_know_the_default_split_as_core_does(shared: Bench, env: dict[str, str], name: str, stack: str) -> None:
+    config = resolve(RECIPES[name], {"prl-grpo": "standard-4gpu", "swift-grpo": "colocate-4gpu"}[name])
+    changes = {key: None for key in ("val_dataset", "split_dataset_ratio") if key in config.settings}
+    agree(shared, config.with_values({**changes, "stack": stack, "num_generations": 4}, Source.SET), env)
 
 
 @pytest.mark.parametrize("spec", ["0,1,2,3,", "0,1,2,3,-1", "0,1,2,3,x", "0,1,2,3gpu", "00,1,2,3", "0,1,2,3,GPU-a"])
