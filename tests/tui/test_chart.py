@@ -7,6 +7,7 @@ from textual.geometry import Region
 from prl_tui.telemetry.chart_text import LABEL, MARK, chart_lines
 from prl_tui.telemetry.series import Series, SeriesBuffer
 from prl_tui.tui.widgets.chart import LineChart
+from tests.tui.driving import wait_for
 
 
 class ChartApp(App):
@@ -141,6 +142,7 @@ async def test_a_resize_draws_anew():
         chart.set_series({"loss": Series.of([(1, 1.0), (5, 2.0)])})
         await pilot.pause()
         await pilot.resize_terminal(100, 12)
+        await wait_for(pilot, lambda: chart.size == (100, 12), "its new size")
         await pilot.pause()
         rows = shown(chart)
         assert len(rows) == 12

@@ -146,9 +146,8 @@ async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(ap
         await wait_for(pilot, lambda: log.lines > seen, "more of it")
         assert log.following
         assert "following" in screen(pilot.app)
-        head = text_of(place.query_one("#head"))
-        assert folder.id in head
-        assert "demo/two-ranks" in head
+        await wait_for(pilot, lambda: "demo/two-ranks" in text_of(place.query_one("#head")), "what it is")
+        assert folder.id in text_of(place.query_one("#head"))
         await pilot.press("q")
     assert one.return_code == 0
     assert not over(folder)

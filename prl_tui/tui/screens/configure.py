@@ -267,8 +267,8 @@ class ConfigureScreen(Screen[None]):
     # --- actions --------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Nothing works before the first paint is complete; `fix` is there only when there is one."""
-        if not self._ready:
+        """Nothing works before the first paint is complete or once it is taken down; `fix` where there is one."""
+        if not self._ready or self.query_one_optional("#presets") is None:
             return None
         if action == "fix":
             return True if self.session.verdict.first_fix is not None else None
