@@ -27,7 +27,8 @@ _scripts: dict[str, str] = {}
 
 def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
     """The script's verdict: the launcher was started; otherwise one line says why."""
-    key = f"{config.recipe.name}/{config.preset}/{config.value('stack')}/{'val_dataset' in config.changed()}"
+    own = {name: config.text(name) for name in config.changed()}
+    key = f"{config.recipe.name}/{config.preset}/{own}"
     outcome = bench.run(_scripts.setdefault(key, script(config)), **env)
     if outcome.argv is None:
         assert outcome.code == 1
