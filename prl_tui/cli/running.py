@@ -91,7 +91,9 @@ def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
 
 
 def _dry_run(report: Report) -> int:
-    print(" \\\n".join(launch_plans.build(report.config).command_lines()))
+    from prl_tui.export.formats import command
+
+    print(command(launch_plans.build(report.config)).text, end="")
     return Exit.OK
 
 

@@ -23,6 +23,12 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 def too_few_rows(stack: Stack, found: Assessment, rows: int | None) -> Iterator[Finding]:
     """Not one generation batch: ms-swift 4.6 then stops with a sentence about max_steps."""
     batch, generations = found.batch, found.numbers.generations
+    if batch.rule == "mmdpo-dpo" and rows is not None and batch.world and batch.per_device and batch.accumulation:
+        each = math.ceil(math.ceil(rows / batch.world) / batch.per_device)
+        if each < batch.accumulation:
+            message = t("An epoch is {each} batches, and an update takes {steps}: nothing would be trained.", each=each,
+                        steps=batch.accumulation)  # fmt: skip
+            yield Finding("no-update", "error", "gradient_accumulation_steps", message)
     if (
         rows is None
         or batch.rule != "grpo"

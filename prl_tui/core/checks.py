@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prl_tui.core import advice, assess, engine
+from prl_tui.core import advice, assess, engine, files, given
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch, Violation
@@ -19,14 +19,20 @@ _NOTHING = Facts()
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
     stack = assess.stack_of(config, stack_name, facts.stack)
-    case = assess.case(config, stack, facts.node_gpus, _val_rows(config, stack, facts))
+    seen = given.effective(config, facts)
+    case = assess.case(seen, stack, facts.node_gpus, _val_rows(seen, stack, facts), files.idle(config))
     found = assess.assess(case)
-    schedule = _schedule(config)
+    schedule = _schedule(seen)
     length = lengths.estimate(
-        case.rule, stack, found.numbers, found.batch, schedule, _train_rows(config, stack, facts.rows)
+        case.rule, stack, found.numbers, found.batch, schedule, _train_rows(seen, stack, facts.rows)
     )
+    unread = files.idle(config) | {file.key for file in files.written(config)}
     named = {config.recipe.part(violation.part) for violation in found.violations}
-    findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
+    findings = [
+        _bad_value(config, field)
+        for field in config.recipe.fields
+        if field.key not in unread and _is_bad(config, field, named)
+    ]
     findings += _broken_rules(config, stack, case, found)
     findings += engine.dialect(config, stack, facts)
     findings += advice.too_few_rows(stack, found, _train_rows(config, stack, facts.rows))
@@ -35,6 +41,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.environment(config, facts)
+    findings += given.findings(config, facts)
     findings += _machine(config, facts)
     findings.sort(key=lambda finding: ORDER[finding.severity])
     return Report(config, stack, found.devices, found.batch, length, tuple(findings))
@@ -116,7 +123,7 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
 
 
 def _machine(config: RunConfig, facts: Facts) -> list[Finding]:
-    found = []
+    found: list[Finding] = []
     if facts.port_owner is not None:
         found.append(
             Finding(
@@ -127,7 +134,10 @@ def _machine(config: RunConfig, facts: Facts) -> list[Finding]:
             )
         )  # fmt: skip
     for path in facts.missing_files:
-        found.append(Finding("file-missing", "error", "", t("{path} does not exist.", path=path)))
+        template = next((one for one, name in given.wanted(config) if name == path), None)
+        fix = given.write_instead(config, template) if template is not None else ()
+        field = template.key if template is not None else ""
+        found.append(Finding("file-missing", "error", field, t("{path} does not exist.", path=path), "", fix))
     if facts.gpus is not None:
         found += _busy(config, facts)
         found += engine.vllm_share(config, facts)
@@ -154,4 +164,4 @@ def _busy(config: RunConfig, facts: Facts) -> list[Finding]:
 def figures(config: RunConfig, stack_name: str = "") -> Batch:
     """The batch of a config alone, without looking for fixes."""
     stack = assess.stack_of(config, stack_name)
-    return assess.assess(assess.case(config, stack, None)).batch
+    return assess.assess(assess.case(given.effective(config, _NOTHING), stack, None)).batch

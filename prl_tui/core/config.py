@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from prl_tui.core import values
-from prl_tui.core.recipe import PLACE, Field, Recipe
+from prl_tui.core.recipe import Field, Recipe
+from prl_tui.core.templates import PLACE
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 

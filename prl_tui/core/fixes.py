@@ -61,7 +61,7 @@ def search(config: RunConfig, case: Case, found: Assessment) -> tuple[Fix, ...]:
     """Fixes for the broken rules; empty where nothing is broken or no change of up to three fields helps."""
     if not found.errors:
         return ()
-    parts = [part for part in TUNABLE if part in case.values]
+    parts = [part for part in TUNABLE if part in case.values and part not in case.fixed]
     readers = [_involved(case, violation.code) for violation in found.violations if violation.severity == "error"]
     alone = set.intersection(*readers)
     single = _single(config, case, found, [part for part in parts if part in alone])

@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from prl_tui import i18n
+from prl_tui.core import templates
+from prl_tui.core.templates import PLACE, Template
 from prl_tui.core.value import Value, replace
 
 FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus"]
 Launcher = Literal["torchrun", "accelerate", "swift", "python"]
 Group = Literal["batch", "generation", "model", "data", "schedule", "faults", "launch", "environment"]
-BatchRule = Literal["grpo", "product", "global", "total", "minionerec-sft", "deepspeed", "none"]
+BatchRule = Literal[
+    "grpo", "product", "global", "total", "minionerec-sft", "mmdpo-rm", "mmdpo-dpo", "deepspeed", "none"
+]
 
 GROUPS: tuple[Group, ...] = (
     "batch", "generation", "model", "data", "schedule", "faults", "launch", "environment",
@@ -65,6 +69,8 @@ class Field(Value, kw_only=True):
     required: bool = False
     advanced: bool = False
     """Shown only when somebody looks for it."""
+    before: bool = False
+    """The flag is the launcher's own and stands before the program."""
     only_with: tuple[Launcher, ...] = ()
     """The flag exists only below these launchers; empty means all."""
 
@@ -147,6 +153,8 @@ class RecipeFile(Value, kw_only=True):
     batch: Batch = Batch()
     files: tuple[str, ...] = ()
     """Files that must be there when a run starts, with `{field}` for what a field says."""
+    write: tuple[Template, ...] = ()
+    """Files that the plan writes from the fields."""
     versions: dict[str, str] = {}
     """Package → the versions whose flags the recipe speaks, such as `>=4.0` or `<3.5`."""
     needs_gpu: bool = True
@@ -214,6 +222,7 @@ def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     lists = {name: tuple(batch[name]) for name in ("rows", "validation") if name in batch}
     found["batch"] = Batch(**{**batch, **lists})
     found["outputs"] = outputs_of(found.get("outputs", {}))
+    found["write"] = tuple(templates.template_of(one) for one in found.get("write", ()))
     for name in ("arguments", "shared", "files"):
         if name in found:
             found[name] = tuple(found[name])
@@ -271,6 +280,7 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str) -> Re
         replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
     ]
     _sound(data.name, fields)
+    templates.sound(data.write, [field.key for field in fields if field.flag], known)
     readable(data.outputs)
     fields.sort(key=lambda field: GROUPS.index(field.group))
     return Recipe(data, tuple(fields), data.presets, origin)
@@ -290,8 +300,6 @@ def readable(outputs: Outputs) -> None:
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
-PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A place in a template that another field fills."""
 
 
 def _sound(name: str, fields: list[Field]) -> None:

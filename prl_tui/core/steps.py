@@ -68,6 +68,8 @@ def _per_epoch(rule: str, stack: Stack, n: Numbers, batch: Batch, schedule: Sche
     if rule != "grpo" or (n.generations == 1 and stack.accumulation_counts):
         # One answer each: an epoch of plain data parallelism, in which sequence parallel ranks share their rows.
         ranks = max(1, world // n.sequence_parallel)
+        if rule == "mmdpo-dpo":  # the accumulation starts anew with each epoch, and a rest of it is no step
+            return ceil(ceil(rows / world) / batch.per_device) // accumulation
         return max(1, ceil(ceil(rows / (batch.per_device * ranks)) / accumulation))
     step = batch.per_device * world
     if not n.generations or not batch.generation_batch or n.generations < 1:

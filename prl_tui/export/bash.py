@@ -12,7 +12,7 @@ from prl_tui.core.config import template_keys
 from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
-from prl_tui.export import bash_rules
+from prl_tui.export import bash_files, bash_rules
 from prl_tui.export.model import Export, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
@@ -34,6 +34,7 @@ def export(plan: LaunchPlan) -> Export:
         "",
         *_functions(plan),
         *bash_rules.functions(plan),
+        *bash_files.functions(plan),
         "",
         "# --- " + t("values") + " ---",
         *_values(plan),
@@ -46,6 +47,7 @@ def export(plan: LaunchPlan) -> Export:
         *_workdir(plan),
         *_globs(plan),
         *_variables(plan),
+        *bash_files.write(plan),
         "",
         "# --- " + t("command") + " ---",
         *_command(plan),
@@ -122,13 +124,18 @@ def _functions(plan: LaunchPlan) -> list[str]:
 def _values(plan: LaunchPlan) -> Iterator[str]:
     """The fields, templates after the fields that they name."""
     config = plan.config
-    fields = [field for field in config.recipe.fields if field.key not in STRUCTURE]
-    known = "|".join(sorted(field.override for field in config.recipe.fields))
+    fixed = STRUCTURE | bash_files.settled(plan)
+    silent = bash_files.silent(plan)
+    fields = [field for field in config.recipe.fields if field.key not in fixed | silent.keys()]
+    names = {field.override for field in config.recipe.fields}
+    known = "|".join(sorted(names | ({bash_files.PLACE_VARIABLE} if plan.files else set())))
     told = literal(t("warning: nothing reads this variable: "))
     yield f"for name in ${{!PRL_@}}; do case $name in {known}) ;; *) printf '%s\\n' {told}\"$name\" >&2 ;; esac; done"
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))
     for field in config.recipe.fields:
-        if field.key in STRUCTURE:
+        if field.key in silent:
+            yield f"if from {field.override}; then fail {literal(f'{field.override} {silent[field.key]}')}; fi"
+        elif field.key in fixed:
             yield f"fixed {literal(field.key)} {field.override} {literal(config.text(field.key))}"
     for field in sorted(fields, key=lambda field: plan.config.follows(field.key)):
         yield from _value(plan, field)
@@ -273,8 +280,14 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
     name, flag = name_of(argument.key), literal(argument.flag)
     is_list = field.type == "list"
     value = f'${{{name}[@]+"${{{name}[@]}}"}}' if is_list else f'"${name}"'
-    add = f'command+=({flag}="${name}")' if argument.joined else f"command+=({flag} {value})"
+    amount = f"$(( {name} * ${{{name_of(argument.times)}:-1}} ))" if _counts(plan, argument) else f"${name}"
+    add = f'command+=({flag}="{amount}")' if argument.joined else f"command+=({flag} {value})"
     if not argument.words:
         given = f"(( ${{#{name}[@]}} ))" if is_list else f"[[ -n ${name} ]]"
         test = f"{test} && {given}" if test else given
     yield f"if {test}; then {add}; fi" if test else add
+
+
+def _counts(plan: LaunchPlan, argument: Argument) -> bool:
+    """The argument is a product, and the recipe has both of its fields."""
+    return bool(argument.times) and argument.times in plan.config.recipe.by_key

@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from prl_tui.core import stacks
-from prl_tui.core.config import RunConfig, Source, fill
+from prl_tui.core import files, given, stacks
+from prl_tui.core.config import RunConfig, Source, fill, template_keys
 from prl_tui.core.findings import Facts, GpuUse
+from prl_tui.core.given import Given
 from prl_tui.core.plan import build
 from prl_tui.core.value import Value
 from prl_tui.i18n import t
-from prl_tui.machine import environment, rows
+from prl_tui.machine import environment, given_files, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 
 
@@ -22,6 +23,7 @@ class Known(Value):
     rows: int | None = None
     val_rows: int | None = None
     missing_files: tuple[str, ...] = ()
+    given: tuple[Given, ...] = ()
     stack: str = ""
     versions: Mapping[str, str] = {}
     pace: float | None = None
@@ -34,10 +36,13 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     versions = dict(found.versions) if found is not None else {}
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
+    known = given_files.look(config, base_of(config, here))
+    seen = given.effective(config, Facts(given=known))
     return Known(
-        rows.training(config, here),
-        rows.validation(config, here),
-        _missing(config, here),
+        rows.training(seen, here),
+        rows.validation(seen, here),
+        _missing(seen, here),
+        known,
         stack,
         versions,
         pace[0],
@@ -46,9 +51,17 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
 
 
 def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:
-    base = here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
-    wanted = [fill(file, config) for file in config.recipe.data.files]
-    return tuple(name for name in wanted if name and not (base / name).exists())
+    base = base_of(config, here)
+    own = {file.key for file in files.written(config)}
+    needed = [file for file in config.recipe.data.files if own.isdisjoint(template_keys(file))]
+    wanted = [fill(fill(file, config), config) for file in needed]  # `{train_{task}_path}` names a field by another
+    return tuple(name for name in wanted if name and not (base / Path(name).expanduser()).exists())
+
+
+def base_of(config: RunConfig, here: Path) -> Path:
+    """Where the command runs: relative paths start there."""
+    workdir = config.value("workdir") if "workdir" in config.settings else None
+    return here / Path(str(workdir or "")).expanduser()
 
 
 LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
@@ -85,6 +98,7 @@ def here(
         stack=found.stack,
         versions=found.versions,
         missing_files=found.missing_files,
+        given=found.given,
         inherited=inherited(os.environ),
         port_owner=_port_owner(config),
     )

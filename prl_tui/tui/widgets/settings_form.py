@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from prl_tui.core import files
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
@@ -121,6 +122,8 @@ class SettingsForm(Rows):
         self._all = False
         self._needle = ""
         self._findings: dict[str, str] = {}
+        self._idle: frozenset[str] = frozenset()
+        """Fields that stand in a file of the person's: shown only when somebody looks for them."""
 
     def on_mount(self) -> None:
         """The frame's title."""
@@ -177,6 +180,7 @@ class SettingsForm(Rows):
 
     def _collect(self) -> None:
         key = self.key
+        self._idle = files.idle(self._config) if self._config is not None else frozenset()
         self._entries = list(self._listed())
         at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
         if at is not None:
@@ -199,7 +203,7 @@ class SettingsForm(Rows):
         if self._needle:
             text = f"{field.key} {field.label} {field.label.en} {field.flag} {field.override}".lower()
             return self._needle not in text
-        if self._all or not field.advanced or field.key in self._findings:
+        if self._all or not (field.advanced or field.key in self._idle) or field.key in self._findings:
             return False
         if self._editor is not None and field.key == self.key:
             return False  # it stays while somebody types in it
