@@ -26,8 +26,11 @@ ACCELERATE_RANKS = ("--log_dir", Inside(records.RANKS), "--tee", "3")
 """What asks accelerate for the same: its options have defaults that beat PET_LOG_DIR and PET_TEE (accelerate 1.15)."""
 
 
-def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None) -> Job:
-    """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence."""
+def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None, total: int | None = None) -> Job:
+    """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence.
+
+    `total` is the last step that the program will count to, for one whose log does not say.
+    """
     if not plan.port_fixed:
         plan = with_port(plan, free_port())
     inherited = os.environ if environment is None else environment
@@ -42,7 +45,7 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
         cwd=cwd,
         per_rank_logs=plan.launcher in RANKED,
         files=tuple(OwnFile(file.name, file.text) for file in plan.files),
-        info=_info(plan),
+        info={**_info(plan), "total": total},
     )
 
 
