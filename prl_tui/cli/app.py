@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
 
 
@@ -14,9 +15,7 @@ def app(args: argparse.Namespace) -> int:  # noqa: ARG001
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         told = t("the app needs a terminal; `prl-tui --help` lists what works without one.")
         raise CommandError(told, Exit.IMPOSSIBLE)
-    from prl_tui.tui.app import PrlApp
-
-    screen = PrlApp()
+    screen = app_class()()
     screen.run()
     if screen.return_code:
         return Exit.IMPOSSIBLE  # Textual has told why

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from prl_tui.runs.folder import RunFolder
     from prl_tui.tui.feeds import BoxFacts, RunFeed
 
+SETTLED = 2.0
+"""Seconds after which everything of the first place is there."""
 Severity = Literal["information", "warning", "error"]
 NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
 """Beginnings of actions that are no commands of a place: the framework's own, and the places, which come first."""
@@ -68,11 +71,22 @@ class PrlApp(App[int]):
     def on_mount(self) -> None:
         """Open the first place."""
         self._leave_on_sigterm()
+        if not gc.isenabled():
+            self.set_timer(SETTLED, self._collect_again)
+        self.call_later(self._first_place)  # nothing is painted before the app runs: what is mounted now is drawn twice
+
+    def _first_place(self) -> None:
         if self._first_watch is not None:
             self.open_run(self._first_watch)
         else:
             self.action_go("configure")
             self.call_after_refresh(self._ask_about_project)
+
+    @staticmethod
+    def _collect_again() -> None:
+        """The start is over: what it made stays, and is never walked again."""
+        gc.freeze()
+        gc.enable()
 
     def _leave_on_sigterm(self) -> None:
         """SIGTERM leaves as `q` does, so that the terminal is as it was before."""

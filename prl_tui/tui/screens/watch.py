@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, Input, Static
 
@@ -31,6 +30,7 @@ from prl_tui.telemetry.line_index import LineIndex
 from prl_tui.telemetry.merged_index import MergedIndex
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.feeds import RunFeed
+from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
 from prl_tui.tui.widgets.log_view import LogView, screen_is_behind
@@ -38,7 +38,6 @@ from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from prl_tui.telemetry.series import Series
-    from prl_tui.tui.app import PrlApp
 
 BAR = 20
 """Cells of the progress bar."""
@@ -90,12 +89,10 @@ class LogTabs(Widget):
             at = end
 
 
-class WatchScreen(Screen[None]):
+class WatchScreen(Place):
     """The third place."""
 
     CSS_PATH = "watch.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-middle"), (40, "-tall")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "pane('gpus')", t("gpus")),
         Binding("2", "pane('curves')", t("curves")),
@@ -127,6 +124,7 @@ class WatchScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Head, GPUs and curves, logs, health."""
+        self.fit_terminal()
         yield TopBar("watch")
         yield Static(id="head")
         with Container(id="body"):
@@ -149,11 +147,6 @@ class WatchScreen(Screen[None]):
         self._look()
         self.set_interval(0.1, self._read_log)
         self.set_interval(0.25, self._look)
-
-    @property
-    def prl(self) -> PrlApp:
-        """The app."""
-        return cast("PrlApp", self.app)
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
@@ -283,10 +276,6 @@ class WatchScreen(Screen[None]):
             self.prl.tell(
                 t("“{text}” is not in this log.", text=event.needle) if event.needle else t("No error lines here.")
             )
-
-    def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
-        """Another place."""
-        self.prl.action_go(event.place)
 
     # --- actions --------------------------------------------------------------------------------------------------
 

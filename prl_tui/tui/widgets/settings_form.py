@@ -319,11 +319,13 @@ class SettingsForm(Rows):
             return False
         elif editor.press(event.key):
             self._typed()
+            return True
         elif field is not None and field.type in NUMERIC and event.key in {"f", "question_mark"}:
             return False  # never part of a number: the screen's own keys go through
         elif event.is_printable and event.character:
             editor.insert(event.character)
             self._typed()
+            return True
         else:
             return False
         self.refresh_line(self.cursor)
@@ -367,8 +369,9 @@ class SettingsForm(Rows):
 
     def _typed(self) -> None:
         assert self._editor is not None
+        # Not drawn here: the field is painted with its verdict. A paint of its own would come first, and the verdict
+        # would wait a whole frame more.
         self.post_message(self.Changed(self.key, self._editor.text))
-        self.refresh_line(self.cursor)
 
     # --- actions --------------------------------------------------------------------------------------------------
 
