@@ -165,8 +165,17 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         from prl_tui.machine import facts
 
         inherited = facts.inherited(os.environ)
-    facts_known = Facts(node_gpus=args.gpus, rows=rows, inherited=inherited, given=given)
+    facts_known = Facts(node_gpus=args.gpus, rows=rows, inherited=inherited, given=given, found=_found(config))
     return checks.check(config, facts_known, stack)
+
+
+def _found(config: RunConfig) -> dict[str, tuple[str, ...]]:
+    """What the config's patterns match here; nothing where the data lies elsewhere."""
+    if not any(field.glob for field in config.recipe.fields):
+        return {}
+    from prl_tui.machine import facts
+
+    return {key: names for key, names in facts.matches(config, facts.base_of(config, Path.cwd())).items() if names}
 
 
 def _effective(config: RunConfig, given: tuple[object, ...]) -> RunConfig:

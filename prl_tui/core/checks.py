@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from prl_tui.core import advice, assess, engine, files, given
+from collections.abc import Iterator
+
+from prl_tui.core import advice, assess, engine
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch, Violation
@@ -19,14 +21,14 @@ _NOTHING = Facts()
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
     stack = assess.stack_of(config, stack_name, facts.stack)
-    seen = given.effective(config, facts)
-    case = assess.case(seen, stack, facts.node_gpus, _val_rows(seen, stack, facts), files.idle(config))
+    seen, idle, written = _through_files(config, facts)
+    case = assess.case(seen, stack, facts.node_gpus, _val_rows(seen, stack, facts), idle)
     found = assess.assess(case)
     schedule = _schedule(seen)
     length = lengths.estimate(
         case.rule, stack, found.numbers, found.batch, schedule, _train_rows(seen, stack, facts.rows)
     )
-    unread = files.idle(config) | {file.key for file in files.written(config)}
+    unread = idle | written
     named = {config.recipe.part(violation.part) for violation in found.violations}
     findings = [
         _bad_value(config, field)
@@ -41,10 +43,27 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.environment(config, facts)
-    findings += given.findings(config, facts)
+    if config.recipe.data.write:
+        from prl_tui.core import given
+
+        findings += given.findings(config, facts)
+    findings += advice.program(config)
     findings += _machine(config, facts)
     findings.sort(key=lambda finding: ORDER[finding.severity])
     return Report(config, stack, found.devices, found.batch, length, tuple(findings))
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _through_files(config: RunConfig, facts: Facts) -> tuple[RunConfig, frozenset[str], frozenset[str]]:
+    """The config as the program sees it, the fields that have no effect now, and those that name a written file."""
+    if not config.recipe.data.write:
+        return config, _NONE, _NONE
+    from prl_tui.core import files, given
+
+    written = frozenset(one.key for one in config.recipe.data.write if one.key and files.is_written(one, config))
+    return given.effective(config, facts), files.idle(config), written
 
 
 def _is_bad(config: RunConfig, field: Field, named: set[str]) -> bool:
@@ -134,14 +153,46 @@ def _machine(config: RunConfig, facts: Facts) -> list[Finding]:
             )
         )  # fmt: skip
     for path in facts.missing_files:
-        template = next((one for one, name in given.wanted(config) if name == path), None)
-        fix = given.write_instead(config, template) if template is not None else ()
-        field = template.key if template is not None else ""
-        found.append(Finding("file-missing", "error", field, t("{path} does not exist.", path=path), "", fix))
+        found.append(_missing(config, path))
+    found += _patterns(config, facts)
     if facts.gpus is not None:
         found += _busy(config, facts)
         found += engine.vllm_share(config, facts)
     return found
+
+
+def _missing(config: RunConfig, path: str) -> Finding:
+    message = t("{path} does not exist.", path=path)
+    if config.recipe.data.write:
+        from prl_tui.core import given
+
+        for template, name in given.wanted(config):
+            if name == path:
+                return Finding(
+                    "file-missing", "error", template.key, message, "", given.write_instead(config, template)
+                )
+    return Finding("file-missing", "error", "", message)
+
+
+def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """Which file a pattern stands for; the program needs exactly one."""
+    for key, names in facts.found.items():
+        pattern = config.text(key)
+        if len(names) == 1:
+            if names[0] != pattern:
+                yield Finding(
+                    "file-found", "note", key, t("{key}: {pattern} is {file}", key=key, pattern=pattern, file=names[0])
+                )
+            continue
+        message = nt(
+            "{key}: {pattern} matches {n} file, and one is needed.",
+            "{key}: {pattern} matches {n} files, and one is needed.",
+            len(names),
+            key=key,
+            pattern=pattern,
+        )
+        fixes = tuple(Fix({key: name}, t("take {file}", file=name)) for name in names[:4])
+        yield Finding("file-pattern", "error", key, message, ", ".join(names[:4]), fixes)
 
 
 def _busy(config: RunConfig, facts: Facts) -> list[Finding]:
@@ -164,4 +215,4 @@ def _busy(config: RunConfig, facts: Facts) -> list[Finding]:
 def figures(config: RunConfig, stack_name: str = "") -> Batch:
     """The batch of a config alone, without looking for fixes."""
     stack = assess.stack_of(config, stack_name)
-    return assess.assess(assess.case(given.effective(config, _NOTHING), stack, None)).batch
+    return assess.assess(assess.case(_through_files(config, _NOTHING)[0], stack, None)).batch

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from prl_tui.core import scalars
+from prl_tui.core import scalars, wordlist
 from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.recipe import Field, Recipe
 from prl_tui.core.templates import FILE, PLACE, Template
@@ -72,7 +73,11 @@ def written(config: RunConfig) -> tuple[Written, ...]:
 def carried(recipe: Recipe) -> frozenset[str]:
     """Fields that reach the program through a file alone."""
     named = {key for template in recipe.data.write for key in template.named()}
-    return frozenset(key for key in named - LAUNCH if not (recipe.by_key[key].flag or recipe.by_key[key].env))
+    return frozenset(
+        key
+        for key in named - LAUNCH
+        if not (recipe.by_key[key].flag or recipe.by_key[key].bare or recipe.by_key[key].env)
+    )
 
 
 def idle(config: RunConfig) -> frozenset[str]:
@@ -96,7 +101,7 @@ def _tree(config: RunConfig, table: Mapping[str, Any]) -> Tree:
 def _leaf(config: RunConfig, leaf: object) -> list[Piece]:
     if not isinstance(leaf, str) or "{" not in leaf:
         return [scalars.constant(leaf)]
-    other = FILE.fullmatch(leaf)
+    other = re.fullmatch(FILE, leaf)
     if other:
         return [Hole("file", other[1])]
     alone = PLACE.fullmatch(leaf)
@@ -112,7 +117,8 @@ def _leaf(config: RunConfig, leaf: object) -> list[Piece]:
 
 def kind_of(field: Field) -> Kind:
     """The form that a field's value takes in a file."""
-    kinds: dict[str, Kind] = {"int": "number", "float": "number", "bool": "bool", "list": "list", "json": "json"}
+    kinds: dict[str, Kind] = {"int": "number", "float": "number", "bool": "bool", "json": "json"}
+    kinds |= dict.fromkeys(wordlist.TYPES, "list")
     return kinds.get(field.type, "text")
 
 

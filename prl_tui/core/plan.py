@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from prl_tui.core import files, values
+from prl_tui.core import values
 from prl_tui.core.config import RunConfig, Source
-from prl_tui.core.files import Written
 from prl_tui.core.recipe import Field, Launcher
+from prl_tui.core.templates import PLACE
 from prl_tui.core.value import Value, replace
+
+if TYPE_CHECKING:
+    from prl_tui.core.files import Written
 
 PORT = "master_port"
 FOLDER = "prl-files"
@@ -37,6 +40,8 @@ class Argument(Value):
     """Another field whose number multiplies this one's."""
     file: str = ""
     """The plan's own file whose path this argument gives."""
+    unless: str = ""
+    """Stands only where this field is not set."""
 
 
 class Variable(Value):
@@ -101,7 +106,8 @@ class LaunchPlan(Value):
             if not argument.words:
                 continue
             text = " ".join(shlex.quote(word) for word in argument.words)
-            if not argument.key or argument.joined or self.config.recipe.by_key[argument.key].before:
+            field = self.config.recipe.by_key[argument.key] if argument.key else None
+            if field is None or argument.joined or field.before or not (field.flag or field.bare):
                 launch.append(text)
             else:
                 lines += [" ".join(launch)] if launch else []
@@ -113,9 +119,9 @@ class LaunchPlan(Value):
 def build(config: RunConfig) -> LaunchPlan:
     """The plan of a run config. A field that is not set, or cannot be read, is left out."""
     launcher = _launcher(config)
-    own = files.written(config)
+    own = _own_files(config)
     named = {file.key: file.name for file in own if file.key}
-    flagged = [field for field in config.recipe.fields if _applies(field, launcher) and field.flag]
+    flagged = [f for f in config.recipe.fields if _applies(f, launcher) and (f.flag or f.bare)]
     arguments = [
         *_launch_words(config, launcher),
         *(_argument(config, field, named) for field in flagged if field.before),
@@ -128,6 +134,7 @@ def build(config: RunConfig) -> LaunchPlan:
         for field in config.recipe.fields
         if field.env and _applies(field, launcher)
     ]
+    variables += _free_variables(config)
     if launcher == "swift":
         variables += _swift_variables(config)
     return LaunchPlan(
@@ -139,6 +146,14 @@ def build(config: RunConfig) -> LaunchPlan:
         _activation(config),
         own,
     )
+
+
+def _own_files(config: RunConfig) -> tuple[Written, ...]:
+    if not config.recipe.data.write:
+        return ()
+    from prl_tui.core import files
+
+    return files.written(config)
 
 
 def with_folder(plan: LaunchPlan, folder: str) -> LaunchPlan:
@@ -180,7 +195,18 @@ def _argument(config: RunConfig, field: Field, named: Mapping[str, str]) -> Argu
     if value is None:
         return Argument((), field.key, field.flag)
     words = tuple(value) if isinstance(value, tuple) else (config.text(field.key),)
-    return Argument((field.flag, *words), field.key, field.flag)
+    return Argument((*((field.flag,) if field.flag else ()), *words), field.key, field.flag)
+
+
+def _free_variables(config: RunConfig) -> list[Variable]:
+    """Variables that a person lists; a name alone is inherited from the launch."""
+    found = []
+    for field in config.recipe.fields:
+        entries = config.value(field.key) if field.type == "variables" else None
+        for entry in entries or ():
+            name, equals, value = entry.partition("=")
+            found.append(Variable(name, value if equals else None, field.key))
+    return found
 
 
 def _joined(config: RunConfig, key: str, flag: str, when: When = "") -> Argument:
@@ -226,10 +252,22 @@ def _machines(config: RunConfig) -> Iterator[Argument]:
 
 def _program_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
     program = config.recipe.data.program[launcher]
-    if program.module:
+    module, script = (PLACE.fullmatch(text) for text in (program.module, program.script))
+    if module:
+        yield _said(config, module[1], "-m")
+    elif program.module:
         yield Argument(("-m", program.module))
-    elif program.script:
+    if script:
+        yield _said(config, script[1], "", module[1] if module else "")
+    elif program.script and not program.module:
         yield Argument((program.script,))
+
+
+def _said(config: RunConfig, key: str, flag: str, unless: str = "") -> Argument:
+    """A part of the command that a field says."""
+    value = None if unless and config.value(unless) is not None else config.value(key)
+    words = () if value is None else (*((flag,) if flag else ()), config.text(key))
+    return Argument(words, key, flag, unless=unless)
 
 
 def _rendezvous(config: RunConfig) -> Iterator[Argument]:

@@ -14,7 +14,7 @@ from prl_tui.core import templates
 from prl_tui.core.templates import PLACE, Template
 from prl_tui.core.value import Value, replace
 
-FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus"]
+FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus", "arguments", "variables"]
 Launcher = Literal["torchrun", "accelerate", "swift", "python"]
 Group = Literal["batch", "generation", "model", "data", "schedule", "faults", "launch", "environment"]
 BatchRule = Literal[
@@ -71,6 +71,8 @@ class Field(Value, kw_only=True):
     """Shown only when somebody looks for it."""
     before: bool = False
     """The flag is the launcher's own and stands before the program."""
+    bare: bool = False
+    """Its words stand in the command without a flag."""
     only_with: tuple[Launcher, ...] = ()
     """The flag exists only below these launchers; empty means all."""
 
@@ -89,7 +91,10 @@ class Preset(Value):
 
 
 class Program(Value):
-    """What one launcher starts: a module, a script, or a sub-command of the launcher."""
+    """What one launcher starts: a module, a script, or a sub-command of the launcher. `{key}`: what a field says.
+
+    Where both are given by fields, the module counts when it is set, and else the script.
+    """
 
     module: str = ""
     script: str = ""

@@ -16,8 +16,9 @@ from prl_tui.core.value import Value
 Path = tuple[str, ...]
 PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """A place in a template that a field fills."""
-FILE = re.compile(r"\{file:([\w.-]+)\}", re.ASCII)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\.(?:yaml|yml|json)")
+FILE = r"\{file:([A-Za-z0-9_.-]+)\}"
+"""A leaf that is another file's path. Compiled where a recipe has one: every start reads this module."""
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*\.(?:yaml|yml|json)"
 
 
 class Template(Value, kw_only=True):
@@ -74,7 +75,7 @@ def sound(templates: Collection[Template], flagged: Collection[str], known: Coll
     names = [template.name for template in templates]
     for template in templates:
         place = f"write {template.name[:100]}"
-        if not _NAME.fullmatch(template.name):
+        if not re.fullmatch(_NAME, template.name):
             raise ValueError(f"{place}: the name needs letters, digits, - or _, and ends in .yaml, .yml or .json")
         if names.count(template.name) > 1:
             raise ValueError(f"{place}: there are two files of that name")
@@ -96,7 +97,7 @@ def _sound_leaf(place: str, leaf: object, names: Collection[str]) -> None:
         raise ValueError(f"{place}: a text, a number, true or false is needed")
     if not isinstance(leaf, str) or "{" not in leaf:
         return
-    found = FILE.fullmatch(leaf)
+    found = re.fullmatch(FILE, leaf)
     if found and found[1] not in names:
         raise ValueError(f"{place}: no file {found[1]} is written")
     if not found and "{" in PLACE.sub("", leaf):

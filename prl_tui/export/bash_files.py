@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prl_tui.core import files
+from prl_tui.core import files, wordlist
 from prl_tui.core.files import Hole, Written
 from prl_tui.core.plan import FOLDER, LaunchPlan
 from prl_tui.core.recipe import Field
@@ -143,7 +143,7 @@ def _template(plan: LaunchPlan, template: str) -> str:
             word += literal(plan.config.text(field.key))
             at = found.end()
             continue
-        word += f'"${{{name_of(field.key)}{"[*]-" if field.type == "list" else ""}}}"'
+        word += f'"${{{name_of(field.key)}{"[*]-" if field.type in wordlist.TYPES else ""}}}"'
         at = found.end()
     return word + (literal(template[at:]) if at < len(template) or not word else "")
 

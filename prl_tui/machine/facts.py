@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from prl_tui.core import files, given, stacks
+from prl_tui.core import stacks
 from prl_tui.core.config import RunConfig, Source, fill, template_keys
 from prl_tui.core.findings import Facts, GpuUse
-from prl_tui.core.given import Given
 from prl_tui.core.plan import build
 from prl_tui.core.value import Value
 from prl_tui.i18n import t
-from prl_tui.machine import environment, given_files, rows
+from prl_tui.machine import environment, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 
 
@@ -23,7 +23,8 @@ class Known(Value):
     rows: int | None = None
     val_rows: int | None = None
     missing_files: tuple[str, ...] = ()
-    given: tuple[Given, ...] = ()
+    given: tuple[Any, ...] = ()
+    found: Mapping[str, tuple[str, ...]] = {}
     stack: str = ""
     versions: Mapping[str, str] = {}
     pace: float | None = None
@@ -36,13 +37,13 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     versions = dict(found.versions) if found is not None else {}
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
-    known = given_files.look(config, base_of(config, here))
-    seen = given.effective(config, Facts(given=known))
+    known, seen = _given(config, here)
     return Known(
         rows.training(seen, here),
         rows.validation(seen, here),
         _missing(seen, here),
         known,
+        matches(config, base_of(config, here)),
         stack,
         versions,
         pace[0],
@@ -50,12 +51,43 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     )
 
 
+def _given(config: RunConfig, here: Path) -> tuple[tuple[Any, ...], RunConfig]:
+    """Config files of the person's own, and the config with what they say."""
+    if not config.recipe.data.write:
+        return (), config
+    from prl_tui.core import given
+    from prl_tui.machine import given_files
+
+    known = given_files.look(config, base_of(config, here))
+    return known, given.effective(config, Facts(given=known))
+
+
+def _written(config: RunConfig) -> set[str]:
+    if not config.recipe.data.write:
+        return set()
+    from prl_tui.core import files
+
+    return {template.key for template in config.recipe.data.write if files.is_written(template, config)}
+
+
 def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:
     base = base_of(config, here)
-    own = {file.key for file in files.written(config)}
+    own = _written(config)
     needed = [file for file in config.recipe.data.files if own.isdisjoint(template_keys(file))]
     wanted = [fill(fill(file, config), config) for file in needed]  # `{train_{task}_path}` names a field by another
     return tuple(name for name in wanted if name and not (base / Path(name).expanduser()).exists())
+
+
+def matches(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:
+    """The files that the patterns of glob fields match in the working directory."""
+    import glob
+
+    found = {}
+    for field in config.recipe.fields:
+        pattern = config.value(field.key) if field.glob else None
+        if pattern:
+            found[field.key] = tuple(sorted(glob.glob(str(pattern), root_dir=base)))  # noqa: PTH207  (absolute ones too)
+    return found
 
 
 def base_of(config: RunConfig, here: Path) -> Path:
@@ -99,6 +131,7 @@ def here(
         versions=found.versions,
         missing_files=found.missing_files,
         given=found.given,
+        found=found.found,
         inherited=inherited(os.environ),
         port_owner=_port_owner(config),
     )

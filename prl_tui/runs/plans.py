@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui.core import recipe
+from prl_tui.core import recipe, wordlist
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.plan import Activation, LaunchPlan, with_port
 from prl_tui.core.recipe import Outputs
@@ -37,6 +37,7 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
     cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
     if not cwd.is_dir():
         raise LaunchError(t("The working directory {path} is missing", path=cwd))
+    _inherits(plan, inherited)
     prefix, added = _activated(plan.activation, inherited)
     env = (*added, *plan.env)
     return Job(
@@ -63,6 +64,14 @@ def _argv(plan: LaunchPlan, cwd: Path) -> tuple[str | Inside, ...]:
         else:
             words += argument.words
     return tuple(words)
+
+
+def _inherits(plan: LaunchPlan, inherited: Mapping[str, str]) -> None:
+    """Variables that the config only names must be there."""
+    for field in plan.config.recipe.fields:
+        for name in wordlist.named(plan.config.value(field.key) or ()) if field.type == "variables" else ():
+            if not inherited.get(name):
+                raise LaunchError(t("{key}: {name} is not set in this environment", key=field.key, name=name))
 
 
 def _own_logs(plan: LaunchPlan) -> bool:

@@ -30,6 +30,7 @@ class BoxFacts:
         """The facts as far as they are known now."""
         data = config.recipe.data
         own = [key for one in data.write for key in (one.key, *one.when) if key]
+        own += [field.key for field in config.recipe.fields if field.glob]
         fields = (*data.batch.rows, *data.batch.validation, *own, "workdir", "training_env", "conda_hook")
         values = tuple(config.text(key) for key in fields if key in config.settings)
         files = tuple(fill(file, config) for file in data.files)

@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from prl_tui.core import files
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
@@ -32,6 +31,14 @@ class Entry:
 
     group: Group
     key: str = ""
+
+
+def _idle(config: RunConfig | None) -> frozenset[str]:
+    if config is None or not config.recipe.data.write:
+        return frozenset()
+    from prl_tui.core import files
+
+    return files.idle(config)
 
 
 def _cut(pieces: list[Piece], room: int) -> list[Piece]:
@@ -180,7 +187,7 @@ class SettingsForm(Rows):
 
     def _collect(self) -> None:
         key = self.key
-        self._idle = files.idle(self._config) if self._config is not None else frozenset()
+        self._idle = _idle(self._config)
         self._entries = list(self._listed())
         at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
         if at is not None:
