@@ -24,15 +24,13 @@ def entry() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code. No traceback reaches a person."""
-    from prl_tui.cli.parser import build
-
     words = list(sys.argv[1:] if argv is None else argv)
     wanted = _language(words)
     if wanted is not None and wanted[:2].lower() not in {"en", "zh"}:
         print(t("prl-tui: {sentence}", sentence=t("--lang {name}: en or zh is needed.", name=wanted)), file=sys.stderr)
         return int(Exit.USAGE)
     i18n.set_language(i18n.choose_language(_language(words), os.environ))
-    args = build(words).parse_args(words)
+    args = _parsed(words)
     try:
         code = int(_run(args))
         sys.stdout.flush()
@@ -48,6 +46,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         print(t("prl-tui: {sentence}", sentence=_unexpected(error)), file=sys.stderr)
         return int(Exit.IMPOSSIBLE)
+
+
+def _parsed(words: list[str]) -> object:
+    """What the words ask for; no words ask for the app, and cost no parser."""
+    if not words:
+        return None
+    from prl_tui.cli.parser import build
+
+    return build(words).parse_args(words)
 
 
 def _run(args: object) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from prl_tui.cli.exits import CommandError, Exit
@@ -10,7 +9,7 @@ from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
 
 
-def app(args: argparse.Namespace) -> int:  # noqa: ARG001
+def app(args: object) -> int:  # noqa: ARG001
     """`prl-tui`: configure, launch, watch. Needs a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         told = t("the app needs a terminal; `prl-tui --help` lists what works without one.")

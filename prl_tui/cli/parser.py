@@ -37,8 +37,6 @@ def build(words: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"prl-tui {__version__}")
     parser.add_argument("--lang", metavar="en|zh", help=t("the language; else PRL_TUI_LANG, else the locale"))
     parser.set_defaults(runs="prl_tui.cli.app:app")
-    if not words:
-        return parser  # the app: no word to look a command up for
     commands = parser.add_subparsers(prog="prl-tui", title=t("commands"), metavar="COMMAND")
     for name, (runs, text, add) in _commands().items():
         called = name in words

@@ -73,7 +73,7 @@ def _looks(folder: RunFolder) -> Iterator[Overview]:
                 yield overview.describe(folder, view)
                 return
             yield one
-            time.sleep(TURN)
+            time.sleep(TURN)  # the log is a file of another process: nothing tells of a new line
     finally:
         reading.close()
 

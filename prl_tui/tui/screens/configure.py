@@ -38,7 +38,7 @@ SHOWN = ("torch", "trl", "ms-swift")
 class ConfigureScreen(Place):
     """The first place."""
 
-    CSS_PATH = "configure.tcss"
+    AUTO_FOCUS = ""  # the form gets it once it is there
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fix", t("fix"), tooltip=t("Apply the first way out")),
         Binding("l", "launch", t("launch"), tooltip=t("Start the run on this box")),

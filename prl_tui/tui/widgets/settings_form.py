@@ -12,10 +12,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
+from prl_tui.tui.widgets.form_words import group_word, source_word
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
@@ -48,32 +49,6 @@ def _cut(pieces: list[Piece], room: int) -> list[Piece]:
         found.append((text if cell_len(text) <= room else fit(text, max(0, room)), role))
         room -= cell_len(text)
     return found
-
-
-def group_word(group: Group) -> str:
-    """A group's heading."""
-    return {
-        "batch": t("Batch"),
-        "generation": t("Generation"),
-        "model": t("Model"),
-        "data": t("Data"),
-        "schedule": t("Schedule"),
-        "faults": t("Faults on purpose"),
-        "launch": t("Launch"),
-        "environment": t("Environment"),
-    }[group]
-
-
-def source_word(source: Source, origin: str) -> str:
-    """Where a value came from, as the form shows it."""
-    if source is Source.ENVIRONMENT:
-        return origin
-    return {
-        Source.FILE: t("file"),
-        Source.SET: t("--set"),
-        Source.FORM: "",
-        Source.FIX: t("fix"),
-    }.get(source, "")
 
 
 class SettingsForm(Rows):
