@@ -50,7 +50,8 @@ def launch(args: argparse.Namespace) -> int:
 def job_of(report: Report) -> launcher.Job:
     """The job of a checked config, or CommandError with the reason that it cannot start here."""
     try:
-        return plans.job(launch_plans.build(report.config), Path.cwd())
+        total = report.steps.logged if report.steps is not None else None
+        return plans.job(launch_plans.build(report.config), Path.cwd(), total=total)
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
@@ -91,7 +92,9 @@ def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
 
 
 def _dry_run(report: Report) -> int:
-    print(" \\\n".join(launch_plans.build(report.config).command_lines()))
+    from prl_tui.export.formats import command
+
+    print(command(launch_plans.build(report.config)).text, end="")
     return Exit.OK
 
 

@@ -154,7 +154,8 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         near = nearest(stack, list(stacks.STACKS))
         known = near or ", ".join(stacks.STACKS)
         raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
-    rows = args.rows if args.rows is not None else _count_rows(config)
+    given = _given(config)
+    rows = args.rows if args.rows is not None else _count_rows(_effective(config, given))
     if args.here:
         from prl_tui.cli import box
 
@@ -164,7 +165,35 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         from prl_tui.machine import facts
 
         inherited = facts.inherited(os.environ)
-    return checks.check(config, Facts(node_gpus=args.gpus, rows=rows, inherited=inherited), stack)
+    facts_known = Facts(node_gpus=args.gpus, rows=rows, inherited=inherited, given=given, found=_found(config))
+    return checks.check(config, facts_known, stack)
+
+
+def _found(config: RunConfig) -> dict[str, tuple[str, ...]]:
+    """What the config's patterns match here; nothing where the data lies elsewhere."""
+    if not any(field.glob for field in config.recipe.fields):
+        return {}
+    from prl_tui.machine import facts
+
+    return {key: names for key, names in facts.matches(config, facts.base_of(config, Path.cwd())).items() if names}
+
+
+def _effective(config: RunConfig, given: tuple[object, ...]) -> RunConfig:
+    """The config with what its own file says."""
+    if not given:
+        return config
+    from prl_tui.core.given import effective
+
+    return effective(config, Facts(given=given))
+
+
+def _given(config: RunConfig) -> tuple[object, ...]:
+    """The person's own config files, where they lie here."""
+    if not config.recipe.data.write:
+        return ()
+    from prl_tui.machine import facts, given_files
+
+    return given_files.look(config, facts.base_of(config, Path.cwd()))
 
 
 def _count_rows(config: RunConfig) -> int | None:

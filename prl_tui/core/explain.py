@@ -22,6 +22,9 @@ WHAT = {
     "total-batch-rounds-down": mark("A total batch of {batch} on {world} processes is {each} each: really {real} samples a step."),
     "accumulation-zero": mark("{batch} // {micro} // {world} = 0: the trainer divides by this accumulation and stops."),
     "batch-rounds-down": mark("The real batch is {product} = {real}, not {batch}."),
+    "accumulation-without-effect": mark("Accumulation {given} has no effect: each update takes {real} samples, though the program prints {said}."),
+    "gradients-apart": mark("The {world} processes exchange no gradients: each trains a model of its own on {each} samples a step, and rank 0's is saved."),
+    "no-update": mark("An epoch is {each} batches, and an update takes {steps}: nothing would be trained."),
     "deepspeed-triple": mark("train_batch_size {batch} is not {product} = {real}."),
     "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs, and {gpus} are visible."),
     "node-without-gpu": mark("The node has no GPU, and each of the {nproc} processes needs one."),
@@ -44,6 +47,8 @@ WHY = {
     "num-generations-min": mark("A prompt's answers are compared with each other; one answer alone has nothing to be compared with."),
     "eval-batch-divides": mark("Evaluation is on, and it generates by the same rule."),
     "global-batch-divides": mark("Every process takes whole batches, the same number of them."),
+    "accumulation-without-effect": mark("The program updates after every batch and only divides the loss by the accumulation; 1 says what happens."),
+    "gradients-apart": mark("The program's forward pass goes around DDP, against what its guide says."),
     "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
     "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),
 }  # fmt: skip

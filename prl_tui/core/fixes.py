@@ -57,6 +57,7 @@ INVOLVED: dict[str, set[str]] = {
     "async-generate-shares": WORKERS | {"async_generate"},
     "tensor-parallel-layout": WORKERS | {"tensor_parallel_size"},
     "node-rank-beyond": {"node_rank", "nnodes"},
+    "no-update": {"gradient_accumulation_steps", "per_device_train_batch_size", "nproc_per_node"},
     "devices-repeated": {"cuda_visible_devices"},
     "devices-none": {"cuda_visible_devices"},
     "devices-beyond-node": {"cuda_visible_devices"},
@@ -75,7 +76,9 @@ def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[s
     if asked:
         always |= asked
         case, _ = judge(repairs.applied(config, always))
-    forced = frozenset(part for part in TUNABLE if part in case.values and _is_bad(config, part))
+    forced = frozenset(
+        part for part in TUNABLE if part in case.values and part not in case.fixed and _is_bad(config, part)
+    )
     found = assess(case)
     if case.node_gpus == 0 and case.needs_gpu:
         return ()  # no change of fields gives a node a GPU
@@ -124,7 +127,9 @@ def _hunt(config: RunConfig, case: Case, found: Assessment, forced: frozenset[st
 
 
 def _can_change(case: Case, part: str, forced: frozenset[str]) -> bool:
-    """A field that nobody set is not offered, except for a list of GPUs."""
+    """Neither what has no effect now, nor a field that nobody set, except for a list of GPUs."""
+    if part in case.fixed:
+        return False
     return part in forced or part == space.DEVICES or case.values[part] is not None
 
 

@@ -46,7 +46,8 @@ def reader(folder: RunFolder) -> RunReader:
     outputs = outputs_of(info)
     anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
     console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS, metric_lines=outputs.metric_lines)
-    return RunReader.of_folder(folder.path, cwd, console)
+    total = info.get("total") if isinstance(info, dict) else None
+    return RunReader.of_folder(folder.path, cwd, console, total if isinstance(total, int) and total > 0 else None)
 
 
 def overview(folder: RunFolder) -> Overview:

@@ -249,14 +249,15 @@ class PrlApp(App[int]):
         self.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
 
     def _start(self, session: Session) -> None:
-        plan = session.verdict.plan
+        plan, steps = session.verdict.plan, session.verdict.report.steps
+        total = steps.logged if steps is not None else None
 
         def work() -> None:
             from prl_tui.machine import paths
             from prl_tui.runs import launcher, plans
 
             try:
-                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd()))
+                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), total=total))
             except launcher.LaunchError as error:
                 self.call_later(self.tell, error.sentence, "error")
                 return

@@ -33,7 +33,7 @@ class Verdict:
         if self.facts is None:
             return checks.check(self.config)
         return checks.check(
-            self.config, replace(self.facts, node_gpus=None, gpus=None, port_owner=None, missing_files=())
+            self.config, replace(self.facts, node_gpus=None, gpus=None, port_owner=None, missing_files=(), found={})
         )
 
     @cached_property
