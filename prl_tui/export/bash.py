@@ -123,7 +123,7 @@ def _values(plan: LaunchPlan) -> Iterator[str]:
     """The fields, templates after the fields that they name."""
     config = plan.config
     fields = [field for field in config.recipe.fields if field.key not in STRUCTURE]
-    known = "|".join(sorted(field.override for field in config.recipe.fields))
+    known = "|".join(["PRL_TUI_*", *sorted(field.override for field in config.recipe.fields)])
     told = literal(t("warning: nothing reads this variable: "))
     yield f"for name in ${{!PRL_@}}; do case $name in {known}) ;; *) printf '%s\\n' {told}\"$name\" >&2 ;; esac; done"
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))
