@@ -23,7 +23,7 @@ from prl_tui.runs.folder import RunFolder
 def launch(args: argparse.Namespace) -> int:
     """`prl-tui launch SOURCE`: check for this box, then start."""
     config = sources.load(args)
-    report = checks.check(config, box.facts_here(config), args.stack or "")
+    report = checks.check(config, box.facts_here(config, use_env=args.use_env), args.stack or "")
     if not report.ok:
         print("\n".join(settings.lines(report)), file=sys.stderr)
         return Exit.FINDINGS

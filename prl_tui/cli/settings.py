@@ -159,12 +159,12 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
     if args.here:
         from prl_tui.cli import box
 
-        return checks.check(config, box.facts_here(config, args.rows), stack)
+        return checks.check(config, box.facts_here(config, args.rows, args.use_env), stack)
     inherited = {}
     if args.use_env:
         from prl_tui.machine import facts
 
-        inherited = facts.inherited(os.environ)
+        inherited = facts.inherited(os.environ, overrides=True)
     facts_known = Facts(node_gpus=args.gpus, rows=rows, inherited=inherited, given=given, found=_found(config))
     return checks.check(config, facts_known, stack)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from prl_tui.core.batch import Batch
-from prl_tui.core.config import RunConfig
+from prl_tui.core.config import RunConfig, find_key, nearest
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.steps import Schedule, Steps
 from prl_tui.core.templates import PLACE
@@ -103,6 +103,7 @@ def _rate(value: float) -> str:
 
 def environment(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """Variables around the launch that do something else than they seem to."""
+    yield from _unread(config, facts)
     for name, value in facts.inherited.items():
         if name != VISIBLE and _nearly_visible(name):
             message = t(
@@ -118,6 +119,17 @@ def environment(config: RunConfig, facts: Facts) -> Iterator[Finding]:
         why = t("Another job may have the GPUs that are set here.")
         fix = Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given))
         yield Finding("scheduler-gpus", "warning", "cuda_visible_devices", message, why, (fix,))
+
+
+def _unread(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """Overriding variables that no field of the recipe has."""
+    known = [field.override for field in config.recipe.fields]
+    for name in sorted(facts.inherited):
+        if name.startswith("PRL_") and name not in known:
+            near = nearest(name, known)
+            told = t("{name} is set, and no field of {recipe} reads it.", name=name, recipe=config.recipe.name)
+            why = t("{near} is the nearest name.", near=near) if near else ""
+            yield Finding("environment-unread", "warning", find_key(config.recipe, near or "") or "", told, why)
 
 
 def _nearly_visible(name: str) -> bool:

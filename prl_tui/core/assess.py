@@ -164,7 +164,15 @@ def assess(case: Case) -> Assessment:
         async_generate=bool(value.get("async_generate")),
         sharded=bool(value.get("deepspeed")),
     )
-    return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed)))
+    address = value.get("master_addr")
+    met = (
+        layout.nodes(
+            _int(value.get("nnodes")), _int(value.get("node_rank")), address if isinstance(address, str) else None
+        )
+        if "master_addr" in value
+        else []
+    )
+    return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed), *met))
 
 
 def _int(value: object) -> int | None:

@@ -40,6 +40,8 @@ WHAT = {
     "vllm-one-gpu-each": mark("GRPO with vLLM needs as many visible GPUs as processes: {gpus} are visible, {nproc} processes are set."),
     "gpus-divide": mark("{gpus} visible GPUs cannot be shared evenly by {nproc} processes."),
     "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: {gpus} are visible, {nproc} processes are set."),
+    "node-rank-beyond": mark("node_rank {rank} must be below the number of nodes, {nodes}: they count from 0."),
+    "master-addr-loopback": mark("master_addr {address} is this machine alone: the other nodes cannot meet there."),
     "tensor-parallel-divides": mark("vLLM tensor parallel {tensor_parallel} does not divide {world} processes."),
 }  # fmt: skip
 
@@ -50,6 +52,8 @@ WHY = {
     "accumulation-without-effect": mark("The program updates after every batch and only divides the loss by the accumulation; 1 says what happens."),
     "gradients-apart": mark("The program's forward pass goes around DDP, against what its guide says."),
     "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
+    "node-rank-beyond": mark("The ranks wait for each other for minutes, and then stop."),
+    "master-addr-loopback": mark("Set it to the address of node 0, as the other nodes see it."),
     "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),
 }  # fmt: skip
 

@@ -142,8 +142,7 @@ def _values(plan: LaunchPlan) -> Iterator[str]:
     fixed = STRUCTURE | bash_files.settled(plan)
     silent = bash_files.silent(plan)
     fields = [field for field in config.recipe.fields if field.key not in fixed | silent.keys()]
-    names = {field.override for field in config.recipe.fields}
-    known = "|".join(sorted(names | ({bash_files.PLACE_VARIABLE} if plan.files else set())))
+    known = "|".join(["PRL_TUI_*", *sorted(field.override for field in config.recipe.fields)])
     told = literal(t("warning: nothing reads this variable: "))
     yield f"for name in ${{!PRL_@}}; do case $name in {known}) ;; *) printf '%s\\n' {told}\"$name\" >&2 ;; esac; done"
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))

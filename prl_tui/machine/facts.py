@@ -99,12 +99,21 @@ def base_of(config: RunConfig, here: Path) -> Path:
 LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
 
 
-def inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables around a launch that a check reads: GPUs, the scheduler's job, and names that look like them."""
+OWN_VARIABLES = "PRL_TUI_"
+"""How variables begin that prl-tui itself reads."""
+
+
+def inherited(environment: Mapping[str, str], overrides: bool = False) -> dict[str, str]:
+    """The variables around a launch that a check reads: GPUs, the scheduler's job, and names that look like them.
+
+    With `overrides` also those that are meant to override fields.
+    """
     return {
         name: value
         for name, value in environment.items()
-        if name in LAUNCH_VARIABLES or ("VISIBLE" in name.upper() and "CUDA" in name.upper())
+        if name in LAUNCH_VARIABLES
+        or ("VISIBLE" in name.upper() and "CUDA" in name.upper())
+        or (overrides and name.startswith("PRL_") and not name.startswith(OWN_VARIABLES))
     }
 
 

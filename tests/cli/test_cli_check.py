@@ -350,3 +350,13 @@ def test_a_fault_of_our_own_is_one_sentence_that_says_where_the_details_are(
     [line] = result.err.splitlines()  # type: ignore[attr-defined]
     details = Path(line.rpartition(" ")[2].rstrip("."))
     assert "ZeroDivisionError" in details.read_text("utf-8")
+
+
+def test_use_env_names_a_variable_that_nothing_reads(
+    cli: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRL_NUM_GENERATION", "4")
+    assert "PRL_NUM_GENERATION " not in cli("check", "prl-grpo").out  # type: ignore[attr-defined]
+    found = cli("check", "prl-grpo", "--use-env")
+    assert "! PRL_NUM_GENERATION is set" in found.out  # type: ignore[attr-defined]
+    assert "PRL_NUM_GENERATIONS is the nearest name." in found.out  # type: ignore[attr-defined]
