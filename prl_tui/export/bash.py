@@ -30,6 +30,7 @@ def export(plan: LaunchPlan) -> Export:
     lines += [
         "# " + t("Each value can be overridden by its variable, for example {variable}=4; an empty one counts as unset.",
                  variable=example),
+        *bash_files.told(plan),
         "# shellcheck disable=SC2016  # " + t("values are literal"),
         "set -euo pipefail",
         "",
