@@ -7,6 +7,7 @@ the sentences for people are made in `checks`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import NamedTuple
 
 from prl_tui.core.stacks import Stack
@@ -44,6 +45,8 @@ class Numbers(Value):
     """A batch size that is given for all processes together."""
     micro: int | None = None
     sequence_parallel: int = 1
+    rows: int | None = None
+    """Rows of training data; None where nobody counted them."""
     val_rows: int | None = None
     """Rows of validation data; None where nobody counted them."""
 
@@ -193,8 +196,14 @@ def _mmdpo_dpo(stack: Stack, n: Numbers) -> Batch:
     found = _product(stack, n)
     if found.world is None or n.per_device is None:
         return replace(found, rule="mmdpo-dpo")
-    apart = _apart(found.world, n.per_device * (n.accumulation or 1))
-    return replace(found, rule="mmdpo-dpo", violations=tuple(apart))
+    accumulation, wrong = n.accumulation or 1, _apart(found.world, n.per_device * (n.accumulation or 1))
+    if n.rows is not None and found.world > 0 and n.per_device > 0:
+        each = ceil(
+            ceil(n.rows / found.world) / n.per_device
+        )  # batches of an epoch; the accumulation starts anew with it
+        if each < accumulation:
+            wrong.append(broken("no-update", "gradient_accumulation_steps", each=each, steps=accumulation))
+    return replace(found, rule="mmdpo-dpo", violations=tuple(wrong))
 
 
 def _apart(world: int, each: int) -> list[Violation]:
@@ -228,6 +237,8 @@ def _grpo(stack: Stack, n: Numbers) -> Batch:
         factors = (*factors, repeat) if repeat != 1 else factors
         generation = n.generation_batch if n.generation_batch is not None else step * repeat
     _generations(n, generation, factors, wrong)
+    if stack.accumulation_counts:
+        _rows(n, generation, wrong)
     if n.sequence_parallel > world:
         wrong.append(
             broken("sequence-parallel-exceeds", "sequence_parallel_size", value=n.sequence_parallel, world=world)
@@ -268,6 +279,15 @@ def _generations(n: Numbers, generation: int, factors: tuple[int, ...], wrong: l
     elif generation < 1 or generation % n.generations:
         figures = {"batch": generation, "generations": n.generations, "product": factors}
         wrong.append(broken("num-generations-divides", "num_generations", **figures))
+
+
+def _rows(n: Numbers, generation: int, wrong: list[Violation]) -> None:
+    """Not one generation batch: ms-swift 4.6 then stops with a sentence about max_steps."""
+    if n.rows is None or not n.generations or n.generations < 1 or generation < 1:
+        return
+    prompts = generation // n.generations
+    if n.rows < prompts:
+        wrong.append(broken("too-few-rows", "per_device_train_batch_size", rows=n.rows, prompts=prompts))
 
 
 def _evaluation(stack: Stack, n: Numbers, eval_batch: int, world: int, wrong: list[Violation]) -> None:

@@ -102,7 +102,7 @@ class RunsScreen(Place):
     """The second place."""
 
     CSS = """
-    RunsScreen RunList { border: round $panel-lighten-2; padding: 0 1; }
+    RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }
     RunsScreen RunList:focus { border: round $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
