@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import Finding
+from prl_tui.core.findings import Finding, Fix
 from prl_tui.core.flat_yaml import Path, Read
 from prl_tui.core.given import Given
 from prl_tui.i18n import t
@@ -67,6 +67,25 @@ def _sections(field: str, path: str, read: Read) -> Iterator[Finding]:
             message = t("{path}: {keys} cannot stand beside deepspeed_config_file: accelerate refuses that.",
                         path=path, keys=", ".join(clashing))  # fmt: skip
             yield Finding("accelerate-clash", "error", field, message)
+
+
+NEEDS_STAGE = (("offload_optimizer_device", "cpu", 1), ("offload_param_device", "cpu", 3), ("zero3_init_flag", True, 3))
+"""Field, value, and the ZeRO stage below which DeepSpeed does not look at it. Source: DeepSpeed 0.19.8's engine, which makes
+no ZeRO optimizer at stage 0 and hands offload_param to that of stage 3 alone, and accelerate 1.15's plugin for the flag."""
+
+
+def settings(config: RunConfig) -> Iterator[Finding]:
+    """What of the settings that are written has no effect."""
+    stage = config.number("zero_stage") if "zero_stage" in config.settings else None
+    if stage is None:
+        return
+    for key, value, least in NEEDS_STAGE:
+        if key in config.settings and config.value(key) == value and stage < least:
+            label = config.recipe.by_key[key].label
+            message = t("{label} has no effect below ZeRO stage {least}.", label=label, least=least)
+            ways = (Fix({"zero_stage": least}, t("{label} {old} → {new}", label=config.recipe.by_key["zero_stage"].label,
+                                                 old=stage, new=least)),)  # fmt: skip
+            yield Finding("deepspeed-unused", "warning", key, message, "", ways)
 
 
 def triple(config: RunConfig, field: str, path: str, read: Read, prefix: Path = ()) -> Iterator[Finding]:

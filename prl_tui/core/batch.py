@@ -6,8 +6,8 @@ the sentences for people are made in `checks`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from math import ceil
 from typing import NamedTuple
 
 from prl_tui.core.stacks import Stack
@@ -196,11 +196,13 @@ def _mmdpo_dpo(stack: Stack, n: Numbers) -> Batch:
     found = _product(stack, n)
     if found.world is None or n.per_device is None:
         return replace(found, rule="mmdpo-dpo")
-    wrong = _apart(found.world, n.per_device * (n.accumulation or 1))
-    if n.rows is not None and found.world > 0 and n.per_device > 0 and n.accumulation:
-        each = math.ceil(math.ceil(n.rows / found.world) / n.per_device)
-        if each < n.accumulation:  # its loop updates after whole accumulations only
-            wrong.append(broken("no-update", "gradient_accumulation_steps", each=each, steps=n.accumulation))
+    accumulation, wrong = n.accumulation or 1, _apart(found.world, n.per_device * (n.accumulation or 1))
+    if n.rows is not None and found.world > 0 and n.per_device > 0:
+        each = ceil(
+            ceil(n.rows / found.world) / n.per_device
+        )  # batches of an epoch; the accumulation starts anew with it
+        if each < accumulation:
+            wrong.append(broken("no-update", "gradient_accumulation_steps", each=each, steps=accumulation))
     return replace(found, rule="mmdpo-dpo", violations=tuple(wrong))
 
 

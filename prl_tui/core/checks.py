@@ -21,29 +21,26 @@ _NOTHING = Facts()
 
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
-    stack, case = _case(config, facts, stack_name)
     seen, idle, written = _through_files(config, facts)
+    stack, case = _case(config, facts, stack_name)
     found = assess.assess(case)
     schedule = _schedule(seen)
     rows = _train_rows(seen, stack, facts.rows)
     length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows)
-    findings = [
-        *_bad_values(config, found, idle | written),
-        *_broken_rules(config, stack, found),
-        *_pairs(config, stack, facts),
-    ]
-    findings = _with_ways_out(config, facts, stack_name, findings)
+    heard = _without_problems(config, idle | written)
+    findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
+    findings = _with_ways_out(heard, facts, stack_name, findings)
     findings += engine.versions(config, facts)
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.environment(config, facts)
+    findings += advice.program(config)
     if config.recipe.data.write:
         from prl_tui.core import given
 
         findings += given.findings(config, facts)
-    findings += advice.program(config)
     findings += _machine(config, facts, case)
     findings.sort(key=lambda finding: ORDER[finding.severity])
     return Report(config, stack, found.devices, found.batch, length, tuple(findings))
@@ -69,13 +66,17 @@ def _through_files(config: RunConfig, facts: Facts) -> tuple[RunConfig, frozense
     return given.effective(config, facts), files.idle(config), written
 
 
-def _bad_values(config: RunConfig, found: Assessment, unread: frozenset[str]) -> Iterator[Finding]:
+def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
+    """The config as if nothing were wrong with fields that have no effect now."""
+    wrong = {key: replace(config.settings[key], problem="") for key in keys if config.settings[key].problem}
+    return replace(config, settings={**config.settings, **wrong}) if wrong else config
+
+
+def _bad_values(config: RunConfig, found: Assessment) -> Iterator[Finding]:
     """Values that are wrong by themselves, unless a broken rule speaks of the same field already."""
     named = {config.recipe.part(broken.part) for broken in found.violations if broken.severity == "error"}
     for field in config.recipe.fields:
         setting = config.settings[field.key]
-        if field.key in unread:
-            continue
         if setting.problem and (setting.value is None or field.key not in named):
             code = "out-of-range" if setting.value is not None else "bad-value" if setting.text else "missing-value"
             yield Finding(code, "error", field.key, setting.problem, str(field.help))
@@ -150,9 +151,7 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
 
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
-    found: list[Finding] = []
-    for path in facts.missing_files:
-        found.append(_missing(config, path))
+    found = [_missing(config, path) for path in facts.missing_files]
     found += _patterns(config, facts)
     if facts.gpus is not None:
         found += _busy(config, facts, case)

@@ -87,6 +87,10 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     for key, setting in config.settings.items():
         if key in idle and setting.source > Source.PRESET and setting.value != config.baseline().settings[key].value:
             yield _without_effect(config, key)
+    if any(one.kind == "accelerate" and files.is_written(one, config) for one in config.recipe.data.write):
+        from prl_tui.core import accelerate
+
+        yield from accelerate.settings(config)
     for template, path in wanted(config):
         known = _find(facts.given, template)
         if known is None:

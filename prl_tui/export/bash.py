@@ -30,6 +30,7 @@ def export(plan: LaunchPlan) -> Export:
     lines += [
         "# " + t("Each value can be overridden by its variable, for example {variable}=4; an empty one counts as unset.",
                  variable=example),
+        *bash_files.told(plan),
         "# shellcheck disable=SC2016  # " + t("values are literal"),
         "set -euo pipefail",
         "",
@@ -142,7 +143,8 @@ def _values(plan: LaunchPlan) -> Iterator[str]:
     fixed = STRUCTURE | bash_files.settled(plan)
     silent = bash_files.silent(plan)
     fields = [field for field in config.recipe.fields if field.key not in fixed | silent.keys()]
-    known = "|".join(["PRL_TUI_*", *sorted(field.override for field in config.recipe.fields)])
+    names = {field.override for field in config.recipe.fields}
+    known = "|".join(["PRL_TUI_*", *sorted(names | ({bash_files.PLACE_VARIABLE} if plan.files else set()))])
     told = literal(t("warning: nothing reads this variable: "))
     yield f"for name in ${{!PRL_@}}; do case $name in {known}) ;; *) printf '%s\\n' {told}\"$name\" >&2 ;; esac; done"
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))

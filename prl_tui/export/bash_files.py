@@ -59,6 +59,12 @@ def silent(plan: LaunchPlan) -> dict[str, str]:
     return {**{file.key: own for file in plan.files if file.key}, **dict.fromkeys(files.idle(plan.config), other)}
 
 
+def told(plan: LaunchPlan) -> list[str]:
+    """A script's comment on where its files go."""
+    sentence = t("Its files go to a new temporary directory; {variable} names another.", variable=PLACE_VARIABLE)
+    return [f"# {sentence}"] if plan.files else []
+
+
 def functions(plan: LaunchPlan) -> list[str]:
     """What the blocks of `write` call."""
     if not plan.files:
@@ -66,7 +72,7 @@ def functions(plan: LaunchPlan) -> list[str]:
     told = t("cannot be written: ")
     kinds = {hole.kind for file in plan.files for hole in file.holes}
     return [
-        *TEXT,
+        *(line.replace("NO_UTF8", t("this is not UTF-8 text and cannot stand in a file: ")) for line in TEXT),
         *(NUMBER if "number" in kinds else ()),
         *(LIST if "list" in kinds else ()),
         "put() { # NAME: writes its input beside that file and renames it",
@@ -150,7 +156,11 @@ def _template(plan: LaunchPlan, template: str) -> str:
 
 TEXT = [
     "text() { # sets scalar: a text as YAML and JSON write it; bytes, whatever the locale is",
-    "  local LC_ALL=C at char code",
+    "  local LC_ALL=C at char code more=$'[\\x80-\\xbf]'",
+    "  local utf8=$'^([\\x01-\\x7f]|[\\xc2-\\xdf]'$more$'|\\xe0[\\xa0-\\xbf]'$more$'|[\\xe1-\\xec\\xee\\xef]'$more$more",
+    "  utf8+=$'|\\xed[\\x80-\\x9f]'$more$'|\\xf0[\\x90-\\xbf]'$more$more$'|[\\xf1-\\xf3]'$more$more$more",
+    "  utf8+=$'|\\xf4[\\x80-\\x8f]'$more$more')*$'",
+    "  if [[ $1 == *[$'\\x80'-$'\\xff']* && ! $1 =~ $utf8 ]]; then fail \"NO_UTF8$1\"; fi",
     "  scalar='\"'",
     "  for (( at = 0; at < ${#1}; at++ )); do",
     "    char=${1:at:1}",

@@ -19,7 +19,7 @@ def look(config: RunConfig, base: Path) -> tuple[Given, ...]:
     """The files that the config names and that lie here; `base` is where relative paths start."""
     found = []
     for template, name in given.wanted(config):
-        path = base / Path(name).expanduser()
+        path = base / name  # the program reads it as it stands: nothing expands ~ for it
         if path.exists():
             found.append(_read(template, name, path, base))
     return tuple(found)
@@ -34,7 +34,7 @@ def _read(template: Template, name: str, path: Path, base: Path) -> Given:
     if not isinstance(beside, str) or known.problem:
         return known
     try:
-        return replace(known, beside=flat_yaml.read_json(_text(base / Path(beside).expanduser())))
+        return replace(known, beside=flat_yaml.read_json(_text(base / beside)))
     except (OSError, ValueError, RecursionError) as error:
         return replace(known, problem=_unreadable(beside, error))
 

@@ -11,7 +11,7 @@ from prl_tui.i18n import t
 from prl_tui.runs import store
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
-from prl_tui.runs.state import RunStatus, State, status
+from prl_tui.runs.state import ALIVE, RunStatus, State, status
 from prl_tui.telemetry import cause as causes
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
@@ -56,6 +56,10 @@ def overview(folder: RunFolder) -> Overview:
     view = reading.poll()
     while view.behind:
         view = reading.poll()
+    if status(folder, training_done=view.done, logged=view.progress is not None).state not in ALIVE:
+        view = reading.poll(ended=True)  # what waited for more lines is told too
+        while view.behind:
+            view = reading.poll(ended=True)
     reading.close()
     return describe(folder, view)
 

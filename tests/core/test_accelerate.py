@@ -121,3 +121,19 @@ def test_accelerate_refuses_the_clash_that_is_found(tmp_path, monkeypatch):
     monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
     with pytest.raises(ValueError, match="zero_stage"):
         utils.DeepSpeedPlugin()
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "stage"),
+    [
+        ({"offload_param_device": "cpu"}, "offload_param_device", 3),
+        ({"zero_stage": 0, "offload_optimizer_device": "cpu"}, "offload_optimizer_device", 1),
+        ({"zero3_init_flag": True}, "zero3_init_flag", 3),
+    ],
+)
+def test_settings_without_effect_at_a_stage_are_named(changes, field, stage):
+    [found] = [f for f in checks.check(config(**changes)).findings if f.code == "deepspeed-unused"]
+    assert (found.field, dict(found.fixes[0].changes)) == (field, {"zero_stage": stage})
+    assert not [
+        f for f in checks.check(config(**changes | {"zero_stage": stage})).findings if f.code == "deepspeed-unused"
+    ]

@@ -122,6 +122,18 @@ def test_the_plain_command_writes_the_same_file(bench, tmp_path):
     assert not (tmp_path / "canary").exists()
 
 
+@pytest.mark.parametrize("value", [b"\xff", b"a\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe4\xb8"])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_bytes_that_are_no_text_are_refused(run, value, locale):
+    # Judge: Python's own UTF-8 decoder refuses each of them.
+    with pytest.raises(UnicodeDecodeError):
+        value.decode()
+    outcome = run(config("vlm-sft", config_source="generate", vision_model="x"), PRL_VISION_MODEL=value, LC_ALL=locale)
+    assert outcome.code == 1
+    assert outcome.argv is None
+    assert "this is not UTF-8 text and cannot stand in a file: " in outcome.err
+
+
 BYTES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=25)
 NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,3})?(\.[0-9]{0,3})?([eE][+-]?[0-9]{1,2})?", fullmatch=True).filter(
     values.is_decimal
