@@ -109,6 +109,8 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank", type=_count, metavar="N", help=t("one rank's own log"))
     parser.add_argument("--grep", metavar="RE", help=t("only lines that match"))
     parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
+    parser.add_argument("--completions", action="store_true", help=t("what the model answered, with its rewards"))
+    _json(parser)
 
 
 def _stop(parser: argparse.ArgumentParser) -> None:

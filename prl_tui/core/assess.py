@@ -77,8 +77,14 @@ def case(config: RunConfig, stack: Stack, node_gpus: int | None, val_rows: int |
         found["val_rows"] = val_rows
     total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
     return Case(
-        recipe.data.batch.rule, stack, found, node_gpus, recipe.data.needs_gpu, "swift" in stack.name, total, followers
+        recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers
     )
+
+
+def needs_gpu(config: RunConfig) -> bool:
+    """Whether each process needs a GPU of its own: the recipe's do, and nobody said to do without."""
+    data = config.recipe.data
+    return data.needs_gpu and not (data.cpu and config.value(data.cpu))
 
 
 def stack_of(config: RunConfig, override: str = "", probed: str = "") -> Stack:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from prl_tui.core import stacks
+from prl_tui.core import assess, stacks
 from prl_tui.core.config import RunConfig, Source, fill
 from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
@@ -76,7 +76,7 @@ def here(
     found = known or Known()
     readable = snapshot.problem is None
     return Facts(
-        node_gpus=len(snapshot.gpus) if readable else 0 if config.recipe.data.needs_gpu else None,
+        node_gpus=len(snapshot.gpus) if readable else 0 if assess.needs_gpu(config) else None,
         gpus=tuple(_use(gpu) for gpu in snapshot.gpus) if readable else None,
         rows=found.rows,
         val_rows=found.val_rows,
