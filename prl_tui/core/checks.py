@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prl_tui.core import advice, assess, engine
+from prl_tui.core import advice, assess, engine, flags
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch, Violation
@@ -29,6 +29,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
     findings += _broken_rules(config, stack, case, found)
     findings += engine.dialect(config, stack, facts)
+    findings += flags.findings(config, facts)
     findings += advice.too_few_rows(stack, found, _train_rows(config, stack, facts.rows))
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)

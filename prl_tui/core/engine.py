@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix, GpuUse
 from prl_tui.core.stacks import Stack
+from prl_tui.core.versions import fits
 from prl_tui.i18n import t
 
 GIB = 2**30
@@ -24,7 +25,7 @@ def dialect(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
                 installed=installed,
                 wanted=wanted,
             )
-            why = t("Flags that a version does not know stop every rank at its start.")
+            why = t("Choose the environment that the recipe was made for, or a recipe for the version that is there.")
             yield Finding("engine-version", "error", "training_env", message, why)
     yield from _vllm_mode(config, stack)
 
@@ -41,25 +42,6 @@ def _vllm_mode(config: RunConfig, stack: Stack) -> Iterator[Finding]:
     elif mode is not None and not vllm:
         fix = Fix({"vllm_mode": None}, t("leave out {label}", label=label))
         yield Finding("vllm-mode-unused", "error", "vllm_mode", t("vllm_mode is refused without use_vllm."), "", (fix,))
-
-
-def fits(installed: str, wanted: str) -> bool:
-    """Whether a version such as `4.6.0` is one of `>=4.0` or `<3.5`."""
-    have, sign = release(installed), wanted.rstrip("0123456789.")
-    bound = release(wanted[len(sign) :])
-    width = max(len(have), len(bound))
-    left, right = (part + (0,) * (width - len(part)) for part in (have, bound))
-    return {">=": left >= right, "<": left < right, "==": left == right}.get(sign.strip(), True)
-
-
-def release(version: str) -> tuple[int, ...]:
-    """The numbers of a version: 3.3.0 of `3.3.0.dev0`."""
-    numbers = []
-    for part in version.split("."):
-        if not part.isdigit():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)
 
 
 def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:

@@ -6,8 +6,10 @@ site-packages change.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prl_tui import atomic
-from prl_tui.core.plan import Activation
+from prl_tui.core.config import RunConfig
+from prl_tui.core.plan import Activation, build
 from prl_tui.core.value import Value
 from prl_tui.machine import paths
 
@@ -105,6 +108,23 @@ def probe(activation: Activation, environment: Mapping[str, str] | None = None) 
     return found
 
 
+VERSION_FILES = {"swift": ("ms-swift", "swift/version.py")}
+"""Top module → its package, and the file of a checkout that says its version."""
+
+
+def beside(config: RunConfig, folder: Path) -> dict[str, str]:
+    """Packages that lie in the working directory: `-m swift.cli.rlhf` takes those before the installed ones."""
+    plan = build(config)
+    found: dict[str, str] = {}
+    for before, module in zip(plan.argv, plan.argv[1:], strict=False):
+        package, file = VERSION_FILES.get(module.partition(".")[0], ("", ""))
+        if before == "-m" and package:
+            with contextlib.suppress(OSError):
+                said = re.search(r"""__version__ = ['"]([^'"]+)""", (folder / file).read_text("utf-8", "replace"))
+                found |= {package: said[1]} if said else {}
+    return found
+
+
 def _ask(python: Path) -> Environment | None:
     command = [str(python), "-I", "-c", _SCRIPT, *PACKAGES]
     try:
@@ -136,8 +156,6 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _remember(path: Path, entries: dict[str, object]) -> None:
-    import contextlib
-
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_json(path, entries)

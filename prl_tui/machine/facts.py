@@ -32,6 +32,7 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     """Read the data's rows, look for the files that the recipe needs, ask the training environment."""
     found = environment.probe(build(config).activation)
     versions = dict(found.versions) if found is not None else {}
+    versions |= environment.beside(config, _base(config, here))
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
     return Known(
@@ -45,17 +46,22 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     )
 
 
+def _base(config: RunConfig, here: Path) -> Path:
+    """The folder that the command runs in."""
+    return here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
+
+
 def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:
-    base = here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
+    base = _base(config, here)
     wanted = [fill(file, config) for file in config.recipe.data.files]
     return tuple(name for name in wanted if name and not (base / name).exists())
 
 
-LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
+LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables around a launch that a check reads: GPUs, the scheduler's job, and names that look like them."""
+    """The variables around a launch that a check reads: GPUs, the scheduler's job, how many ranks, and near misses."""
     return {
         name: value
         for name, value in environment.items()
