@@ -185,6 +185,8 @@ def lines(report: Report) -> list[str]:
     config = report.config
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]
+    if report.environment:
+        out.insert(1, t("environment {words}", words=report.environment))
     if words.length(report):
         out += [line for line in (words.length(report), words.on_the_way(report)) if line]
     for finding in report.findings:

@@ -38,7 +38,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     findings += advice.environment(config, facts)
     findings += _machine(config, facts)
     findings.sort(key=lambda finding: ORDER[finding.severity])
-    return Report(config, stack, found.devices, found.batch, length, tuple(findings))
+    return Report(config, stack, found.devices, found.batch, length, tuple(findings), facts.environment)
 
 
 def _is_bad(config: RunConfig, field: Field, named: set[str]) -> bool:
@@ -127,6 +127,7 @@ def _machine(config: RunConfig, facts: Facts) -> list[Finding]:
                 (Fix({"master_port": None}, t("use a free port")),),
             )
         )  # fmt: skip
+    found += engine.place(config, facts)
     for path in facts.missing_files:
         found.append(Finding("file-missing", "error", "", t("{path} does not exist.", path=path)))
     if facts.gpus is not None:

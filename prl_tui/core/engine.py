@@ -18,6 +18,9 @@ def dialect(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
     """Versions that do not know the recipe's flags, and flags that need each other."""
     for package, wanted in config.recipe.data.versions.items():
         installed = facts.versions.get(package)
+        if installed is None and facts.environment:
+            message = t("The training environment has no {package}.", package=package)
+            yield Finding("engine-missing", "warning", "training_env", message)
         if installed is not None and not fits(installed, wanted):
             message = t(
                 "The training environment has {package} {installed}, and this recipe's flags are those of {package} {wanted}.",
@@ -42,6 +45,26 @@ def _vllm_mode(config: RunConfig, stack: Stack) -> Iterator[Finding]:
     elif mode is not None and not vllm:
         fix = Fix({"vllm_mode": None}, t("leave out {label}", label=label))
         yield Finding("vllm-mode-unused", "error", "vllm_mode", t("vllm_mode is refused without use_vllm."), "", (fix,))
+
+
+def place(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """The training environment itself: it must be there, and have the program that starts the ranks."""
+    if facts.no_environment:
+        message = t("There is no training environment {name} on this box.", name=facts.no_environment)
+        why = t("conda:NAME, the folder of a venv, the path of its python, or this would work.")
+        yield Finding("environment-missing", "error", "training_env", message, why)
+    elif facts.silent_environment:
+        message = t("The Python of the training environment {name} gives no answer.", name=facts.silent_environment)
+        why = t("It cannot be started, or takes longer than a probe may wait.")
+        yield Finding("environment-silent", "error", "training_env", message, why)
+    elif facts.no_launcher and config.value("training_env"):
+        message = t("The training environment has no {program}.", program=facts.no_launcher)
+        why = t("Without its own, PATH would give another environment's. Install the engine there, or choose another.")
+        yield Finding("launcher-missing", "error", "training_env", message, why)
+    elif facts.no_launcher:
+        message = t("There is no {program} on PATH.", program=facts.no_launcher)
+        why = t("Choose the training environment: conda:NAME, the folder of a venv, or this.")
+        yield Finding("launcher-missing", "error", "training_env", message, why)
 
 
 def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:

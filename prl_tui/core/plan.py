@@ -6,6 +6,7 @@ an environment variable override that field and still run the same command.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from typing import Literal
@@ -16,6 +17,7 @@ from prl_tui.core.recipe import Field, Launcher
 from prl_tui.core.value import Value, replace
 
 PORT = "master_port"
+_INTERPRETER = re.compile(r"/bin/(python|pypy)[0-9.]*$", re.ASCII)
 When = Literal["", "several-nodes", "several-processes", "no-port"]
 
 
@@ -46,9 +48,9 @@ class Activation(Value):
     """How the training environment becomes the one that the command finds."""
 
     kind: str = ""
-    """`conda`, `venv`, `this` (the one that prl-tui runs in) or "" for what PATH gives."""
+    """`conda`, `venv`, `python`, `this` (the one that prl-tui runs in) or "" for what PATH gives."""
     name: str = ""
-    """The conda environment's name or path, or the venv's folder."""
+    """The conda environment's name or path, the venv's folder, or the interpreter's path."""
     hook: str = ""
     """conda's own etc/profile.d/conda.sh; "" lets the script find it."""
 
@@ -179,7 +181,8 @@ def _launch_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
     elif launcher == "swift":
         yield Argument(("swift", *program.command))
     elif launcher == "python":
-        yield Argument(("python",))
+        found = _activation(config)
+        yield Argument((found.name if found.kind == "python" else "python",))
     else:
         yield Argument(("accelerate", "launch", *program.command))
         yield _joined(config, "nproc_per_node", "--num_processes")
@@ -222,6 +225,8 @@ def _activation(config: RunConfig) -> Activation:
     kind, _, name = text.partition(":")
     if kind == "conda" and name:
         return Activation("conda", name, hook)
+    if _INTERPRETER.search(text):
+        return Activation("python", text)
     return Activation("venv", text)
 
 

@@ -10,7 +10,7 @@ from prl_tui.core import assess, stacks
 from prl_tui.core.config import RunConfig, Source, fill
 from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
-from prl_tui.core.value import Value
+from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 from prl_tui.machine import environment, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
@@ -26,13 +26,21 @@ class Known(Value):
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    environment: str = ""
+    no_environment: str = ""
+    silent_environment: str = ""
+    no_launcher: str = ""
 
 
 def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, "")) -> Known:
     """Read the data's rows, look for the files that the recipe needs, ask the training environment."""
-    found = environment.probe(build(config).activation)
+    plan = build(config)
+    python = environment.interpreter(plan.activation)
+    found = environment.probe(plan.activation)
     versions = dict(found.versions) if found is not None else {}
     versions |= environment.beside(config, _base(config, here))
+    place = environment.label(plan.activation)
+    words = replace(found, versions=versions).words() if found is not None else ""
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
     return Known(
@@ -43,6 +51,10 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
         versions,
         pace[0],
         pace[1],
+        f"{place}: {words}" if words else "",
+        place if python is None and plan.activation.kind else "",
+        place if python is not None and found is None else "",
+        environment.lacks(plan, python),
     )
 
 
@@ -90,6 +102,10 @@ def here(
         pace_source=found.pace_source,
         stack=found.stack,
         versions=found.versions,
+        environment=found.environment,
+        no_environment=found.no_environment,
+        silent_environment=found.silent_environment,
+        no_launcher=found.no_launcher,
         missing_files=found.missing_files,
         inherited=inherited(os.environ),
         port_owner=_port_owner(config),
