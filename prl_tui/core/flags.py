@@ -94,6 +94,12 @@ def _finding(config: RunConfig, argument: Argument, flag: str, life: Life, versi
     return Finding("flag-unknown", "error", key, message, _why(flag, life, version), _fixes(config, key, flag, life))
 
 
+def successor(flag: str) -> str:
+    """What came after a flag that the newest version does not know; "" where nothing is known of it."""
+    life = LIVES.get(flag)
+    return _why(flag, life, life.until) if life is not None and life.until else ""
+
+
 def _why(flag: str, life: Life, version: str) -> str:
     """The successor, or where the flag came from."""
     if life.until and not life.knows(version) and release(version) >= release(life.until):

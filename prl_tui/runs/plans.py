@@ -27,19 +27,25 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
     """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence."""
     if not plan.port_fixed:
         plan = with_port(plan, free_port())
-    inherited = os.environ if environment is None else environment
-    cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
-    if not cwd.is_dir():
-        raise LaunchError(t("The working directory {path} is missing", path=cwd))
-    prefix, added = _activated(plan.activation, inherited)
-    env = (*added, *plan.env)
+    prefix, added, cwd = place(plan, here, environment)
     return Job(
         argv=(*prefix, *_argv(plan, cwd)),
-        env=env,
+        env=(*added, *plan.env),
         cwd=cwd,
         per_rank_logs=plan.launcher in RANKED,
         info=_info(plan),
     )
+
+
+def place(
+    plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...], Path]:
+    """Words before a command, variables and the folder that make it run in the plan's place. LaunchError if there is none."""
+    inherited = os.environ if environment is None else environment
+    cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
+    if not cwd.is_dir():
+        raise LaunchError(t("The working directory {path} is missing", path=cwd))
+    return *_activated(plan.activation, inherited), cwd
 
 
 def _argv(plan: LaunchPlan, cwd: Path) -> tuple[str, ...]:

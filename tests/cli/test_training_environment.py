@@ -4,6 +4,7 @@ real interpreters with the metadata of an ms-swift that is not there; tests/swif
 
 from __future__ import annotations
 
+import json
 import venv
 from pathlib import Path
 
@@ -51,3 +52,50 @@ def test_a_fork_in_the_working_directory_is_what_dash_m_starts(cli, double, tmp_
     assert "does not know" not in cli("check", "prl-grpo", *words).out
     by_command = cli("check", "prl-grpo", *words, "--set", "launcher=swift")
     assert "ms-swift 4.6.0 does not know --train_type." in by_command.out
+
+
+ODD = """
+schema = 1
+name = "odd"
+title = { en = "odd" }
+launcher = "python"
+needs_gpu = false
+[program.python]
+script = "train.py"
+[presets.one]
+values = { training_env = "this" }
+"""
+
+
+@pytest.fixture
+def odd(config_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (config_dir / "recipes").mkdir()
+    (config_dir / "recipes" / "odd.toml").write_text(ODD)
+    (tmp_path / "train.py").write_text("import no_such_engine\n")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_program_that_cannot_be_imported_is_not_launched(cli) -> None:
+    done = cli("launch", "odd/one", "--detach")
+    assert done.code == 1
+    assert "The trainer cannot be imported: ModuleNotFoundError: No module named 'no_such_engine'" in done.err
+    assert "--no-probe launches without asking the training environment." in done.err
+    assert "probing the training environment: " in done.err
+    assert cli("runs").out == ""
+
+
+@pytest.mark.usefixtures("odd")
+def test_no_probe_launches_all_the_same(cli) -> None:
+    started = cli("launch", "odd/one", "--detach", "--no-probe")
+    assert started.code == 0
+    assert cli("watch", started.out.strip(), "--plain").code == 1
+
+
+@pytest.mark.usefixtures("odd")
+def test_check_probes_on_demand_and_here_only(cli) -> None:
+    assert cli("check", "odd/one", "--here").code == 0
+    done = cli("check", "odd/one", "--here", "--probe", "--json")
+    assert done.code == 1
+    assert [finding["code"] for finding in json.loads(done.out)["findings"]] == ["probe-import"]
+    assert cli("check", "odd/one", "--probe").code == 2
