@@ -78,7 +78,7 @@ def _print(
         sys.stdout.flush()
         if not alive:
             return Exit.OK
-        time.sleep(0.3)
+        time.sleep(0.3)  # a turn of following: files that other processes write
 
 
 def tail_of(path: Path, most: int) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from prl_tui.cli import running
 from prl_tui.cli.exits import Exit
+from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.folder import RunFolder
@@ -32,9 +33,7 @@ def follow(folder: RunFolder, plain: bool) -> int:
     """Watch a run on a screen or as lines. Plain: returns the run's code."""
     if plain:
         return follow_plain(folder)
-    from prl_tui.tui.app import PrlApp
-
-    PrlApp(watch=folder).run()
+    app_class()(watch=folder).run()
     tell_after(folder)
     return Exit.OK
 
@@ -74,7 +73,7 @@ def _looks(folder: RunFolder) -> Iterator[Overview]:
                 yield overview.describe(folder, view)
                 return
             yield one
-            time.sleep(TURN)
+            time.sleep(TURN)  # the log is a file of another process: nothing tells of a new line
     finally:
         reading.close()
 

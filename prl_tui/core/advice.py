@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
-from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule, Steps
 from prl_tui.core.values import number
 from prl_tui.i18n import t
@@ -18,25 +16,6 @@ WEEK = 7 * 86400
 SHORT = 300
 """Seconds below which nobody asks how long a run takes."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-
-
-def too_few_rows(stack: Stack, found: Assessment, rows: int | None) -> Iterator[Finding]:
-    """Not one generation batch: ms-swift 4.6 then stops with a sentence about max_steps."""
-    batch, generations = found.batch, found.numbers.generations
-    if (
-        rows is None
-        or batch.rule != "grpo"
-        or not stack.accumulation_counts
-        or not generations
-        or not batch.generation_batch
-    ):
-        return
-    prompts = batch.generation_batch // generations
-    if rows < prompts:
-        message = t(
-            "The data has {rows} rows, and one generation batch takes {prompts} prompts.", rows=rows, prompts=prompts
-        )
-        yield Finding("too-few-rows", "error", "per_device_train_batch_size", message)
 
 
 def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Finding]:
@@ -80,7 +59,7 @@ def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
     """What scoring by a second model costs in each step."""
     key = config.recipe.data.batch.evaluator
     each = config.number(key) if key else None
-    if each is None or batch.global_batch is None:
+    if each is None or batch.global_batch is None or min(each, batch.global_batch) < 1:
         return
     message = t(
         "Each step asks the evaluator for {batch} × {each} = {calls} answers.",
@@ -93,12 +72,12 @@ def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
 
 def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Finding]:
     """Linear and square-root scaling for a global batch that is not the preset's. Applied only when asked."""
-    if "learning_rate" not in config.settings or not now.global_batch or not before.global_batch:
+    if "learning_rate" not in config.settings or min(now.global_batch or 0, before.global_batch or 0) < 1:
         return
     base, rate = config.baseline().value("learning_rate"), config.value("learning_rate")
-    if now.global_batch == before.global_batch or not base or rate != base:
+    if now.global_batch == before.global_batch or not base or base < 0 or rate != base:
         return
-    ratio = now.global_batch / before.global_batch
+    ratio = (now.global_batch or 1) / (before.global_batch or 1)
     linear, root = float(f"{base * ratio:.3g}"), float(f"{base * math.sqrt(ratio):.3g}")
     message = t(
         "The global batch is {now} instead of {before}: linear scaling would give a learning rate of {linear}, square-root {root}.",

@@ -14,7 +14,7 @@ from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value, replace
 
 PARTS = (
-    "nproc_per_node", "nnodes", "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
+    "nproc_per_node", "nnodes", "node_rank", "master_addr", "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
     "num_generations_eval", "steps_per_generation", "generation_batch_size", "per_device_eval_batch_size",
     "global_batch_size", "batch_size", "micro_batch_size", "train_batch_size", "sequence_parallel_size",
     "eval_strategy", "val_dataset", "split_dataset_ratio", "cuda_visible_devices",
@@ -61,10 +61,17 @@ class Case(Value):
         return replace(self, values=values)
 
 
-def case(config: RunConfig, stack: Stack, node_gpus: int | None, val_rows: int | None = None) -> Case:
+def case(
+    config: RunConfig, stack: Stack, node_gpus: int | None, rows: int | None = None, val_rows: int | None = None
+) -> Case:
     """What the rules read of a config."""
     recipe = config.recipe
-    keys = {part: recipe.part(part) for part in PARTS if recipe.part(part) in recipe.by_key}
+    played = set(recipe.data.batch.fields.values())  # a key that plays another part has no part of its own
+    keys = {
+        part: recipe.part(part)
+        for part in PARTS
+        if recipe.part(part) in recipe.by_key and (recipe.part(part) != part or part not in played)
+    }
     found = {part: config.value(key) for part, key in keys.items()}
     parts = {key: part for part, key in keys.items()}
     followers = {}
@@ -73,8 +80,7 @@ def case(config: RunConfig, stack: Stack, node_gpus: int | None, val_rows: int |
             named = template_keys(config.settings[key].value)
             if len(named) == 1 and named[0] in parts:
                 followers[part] = parts[named[0]]
-    if val_rows is not None:
-        found["val_rows"] = val_rows
+    found |= {part: count for part, count in (("rows", rows), ("val_rows", val_rows)) if count is not None}
     total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
     return Case(
         recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers
@@ -128,6 +134,7 @@ def _given(case: Case) -> Numbers:
         total=_int(value.get(case.train_part)) if case.train_part else None,
         micro=_int(value.get("micro_batch_size")),
         sequence_parallel=_int(value.get("sequence_parallel_size")) or 1,
+        rows=_int(value.get("rows")),
         val_rows=_int(value.get("val_rows")),
     )
 

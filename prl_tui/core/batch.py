@@ -44,6 +44,8 @@ class Numbers(Value):
     """A batch size that is given for all processes together."""
     micro: int | None = None
     sequence_parallel: int = 1
+    rows: int | None = None
+    """Rows of training data; None where nobody counted them."""
     val_rows: int | None = None
     """Rows of validation data; None where nobody counted them."""
 
@@ -192,6 +194,8 @@ def _grpo(stack: Stack, n: Numbers) -> Batch:
         factors = (*factors, repeat) if repeat != 1 else factors
         generation = n.generation_batch if n.generation_batch is not None else step * repeat
     _generations(n, generation, factors, wrong)
+    if stack.accumulation_counts:
+        _rows(n, generation, wrong)
     if n.sequence_parallel > world:
         wrong.append(
             broken("sequence-parallel-exceeds", "sequence_parallel_size", value=n.sequence_parallel, world=world)
@@ -232,6 +236,15 @@ def _generations(n: Numbers, generation: int, factors: tuple[int, ...], wrong: l
     elif generation < 1 or generation % n.generations:
         figures = {"batch": generation, "generations": n.generations, "product": factors}
         wrong.append(broken("num-generations-divides", "num_generations", **figures))
+
+
+def _rows(n: Numbers, generation: int, wrong: list[Violation]) -> None:
+    """Not one generation batch: ms-swift 4.6 then stops with a sentence about max_steps."""
+    if n.rows is None or not n.generations or n.generations < 1 or generation < 1:
+        return
+    prompts = generation // n.generations
+    if n.rows < prompts:
+        wrong.append(broken("too-few-rows", "per_device_train_batch_size", rows=n.rows, prompts=prompts))
 
 
 def _evaluation(stack: Stack, n: Numbers, eval_batch: int, world: int, wrong: list[Violation]) -> None:

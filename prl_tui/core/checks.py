@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from prl_tui.core import advice, assess, engine, flags
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
-from prl_tui.core.batch import Batch, Violation
+from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import ORDER, Facts, Finding, Fix, Report
-from prl_tui.core.recipe import Field
+from prl_tui.core.findings import ORDER, Facts, Finding, Fix, Report, Severity
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule
+from prl_tui.core.value import replace
 from prl_tui.i18n import nt, t
 
 _NOTHING = Facts()
@@ -18,69 +21,74 @@ _NOTHING = Facts()
 
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
-    stack = assess.stack_of(config, stack_name, facts.stack)
-    case = assess.case(config, stack, facts.node_gpus, _val_rows(config, stack, facts))
+    stack, case = _case(config, facts, stack_name)
     found = assess.assess(case)
     schedule = _schedule(config)
-    length = lengths.estimate(
-        case.rule, stack, found.numbers, found.batch, schedule, _train_rows(config, stack, facts.rows)
-    )
-    named = {config.recipe.part(violation.part) for violation in found.violations}
-    findings = [_bad_value(config, field) for field in config.recipe.fields if _is_bad(config, field, named)]
-    findings += _broken_rules(config, stack, case, found)
-    findings += engine.dialect(config, stack, facts)
+    rows = _train_rows(config, stack, facts.rows)
+    length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows)
+    findings = [*_bad_values(config, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
+    findings = _with_ways_out(config, facts, stack_name, findings)
+    findings += engine.versions(config, facts)
     findings += flags.findings(config, facts)
-    findings += advice.too_few_rows(stack, found, _train_rows(config, stack, facts.rows))
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.environment(config, facts)
-    findings += _machine(config, facts)
+    findings += _machine(config, facts, case)
     findings.sort(key=lambda finding: ORDER[finding.severity])
     return Report(config, stack, found.devices, found.batch, length, tuple(findings), facts.environment)
 
 
-def _is_bad(config: RunConfig, field: Field, named: set[str]) -> bool:
-    """A wrong value that no broken rule speaks of already."""
-    setting = config.settings[field.key]
-    return bool(setting.problem) and not (setting.value is not None and field.key in named)
+def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, assess.Case]:
+    stack = assess.stack_of(config, stack_name, facts.stack)
+    rows, val_rows = _train_rows(config, stack, facts.rows), _val_rows(config, stack, facts)
+    return stack, assess.case(config, stack, facts.node_gpus, rows, val_rows)
 
 
-def _bad_value(config: RunConfig, field: Field) -> Finding:
-    from prl_tui.core import values
-
-    setting = config.settings[field.key]
-    base = config.baseline().settings[field.key]
-    fix: tuple[Fix, ...] = ()
-    if not base.problem and base.value is not None:
-        old = setting.text if setting.text else "–"
-        label = t("{label} {old} → {new}", label=field.label, old=values.quote(old), new=base.text)
-        fix = (Fix({field.key: base.value}, label),)
-    code = "out-of-range" if setting.value is not None else "bad-value" if setting.text else "missing-value"
-    return Finding(code, "error", field.key, setting.problem, str(field.help), fix)
+def _bad_values(config: RunConfig, found: Assessment) -> Iterator[Finding]:
+    """Values that are wrong by themselves, unless a broken rule speaks of the same field already."""
+    named = {config.recipe.part(broken.part) for broken in found.violations if broken.severity == "error"}
+    for field in config.recipe.fields:
+        setting = config.settings[field.key]
+        if setting.problem and (setting.value is None or field.key not in named):
+            code = "out-of-range" if setting.value is not None else "bad-value" if setting.text else "missing-value"
+            yield Finding(code, "error", field.key, setting.problem, str(field.help))
 
 
-def _broken_rules(config: RunConfig, stack: Stack, case: assess.Case, found: Assessment) -> list[Finding]:
-    if not found.violations:
-        return []
+def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterator[Finding]:
+    if found.violations:
+        from prl_tui.core import explain
+    for broken in found.violations:
+        severity: Severity = "error" if broken.severity == "error" else "warning"
+        what, why = explain.what(broken), explain.why(broken, stack)
+        yield Finding(broken.code, severity, config.recipe.part(broken.part), what, why)
+
+
+def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
+    """Errors that know their own way out: flags that need each other, a port that is taken."""
+    yield from engine.dialect(config, stack)
+    port = config.value("master_port") if "master_port" in config.settings else None
+    if facts.port_owner is not None and port is not None:
+        message = t("Port {port} is taken by {owner}.", port=port, owner=facts.port_owner)
+        fix = Fix({"master_port": None}, t("use a free port"))
+        yield Finding("port-taken", "error", "master_port", message, t("Two jobs cannot meet at one port."), (fix,))
+
+
+def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: list[Finding]) -> list[Finding]:
+    """The errors with the changes that mend them all at once, and the rest as they are."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if not errors or (len(errors) == 1 and errors[0].fixes):
+        return findings
     from prl_tui.core import fixes  # a sound config never pays for the search
 
-    ways_out = fixes.search(config, case, found)
-    return [_finding(config, stack, violation, ways_out) for violation in found.violations]
+    def judge(changed: RunConfig) -> tuple[assess.Case, dict[str, Any]]:
+        stack, case = _case(changed, facts, stack_name)
+        asked = [pair.fixes[0].changes for pair in _pairs(changed, stack, facts) if pair.fixes]
+        return case, {key: value for changes in asked for key, value in changes.items()}
 
-
-def _finding(config: RunConfig, stack: Stack, violation: Violation, ways_out: tuple[Fix, ...]) -> Finding:
-    from prl_tui.core import explain
-
-    return Finding(
-        violation.code,
-        "error" if violation.severity == "error" else "warning",
-        config.recipe.part(violation.part),
-        explain.what(violation),
-        explain.why(violation, stack),
-        ways_out if violation.severity == "error" else (),
-    )
+    ways_out = fixes.search(config, judge)
+    return [replace(finding, fixes=ways_out) if finding.severity == "error" else finding for finding in findings]
 
 
 def _schedule(config: RunConfig) -> Schedule:
@@ -116,39 +124,31 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
     return facts.rows - (train or 0)
 
 
-def _machine(config: RunConfig, facts: Facts) -> list[Finding]:
-    found = []
-    if facts.port_owner is not None:
-        found.append(
-            Finding(
-                "port-taken", "error", "master_port",
-                t("Port {port} is taken by {owner}.", port=config.text("master_port"), owner=facts.port_owner),
-                t("Two jobs cannot meet at one port."),
-                (Fix({"master_port": None}, t("use a free port")),),
-            )
-        )  # fmt: skip
-    found += engine.place(config, facts)
+def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
+    found = list(engine.place(config, facts))
     for path in facts.missing_files:
         found.append(Finding("file-missing", "error", "", t("{path} does not exist.", path=path)))
     if facts.gpus is not None:
-        found += _busy(config, facts)
+        found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts)
     return found
 
 
-def _busy(config: RunConfig, facts: Facts) -> list[Finding]:
+def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     """GPUs of this box that somebody uses already."""
-    spec = config.value("cuda_visible_devices")
-    busy = [gpu for gpu in engine.chosen(facts.gpus or (), spec) if gpu.busy_with]
+    taken = engine.chosen(facts.gpus or (), config.value("cuda_visible_devices"))
+    busy = [gpu for gpu in taken if gpu.busy_with]
     if not busy:
         return []
     names = ", ".join(f"{gpu.index} ({gpu.busy_with})" for gpu in busy)
     free = [str(gpu.index) for gpu in facts.gpus or () if not gpu.busy_with]
-    need = config.number("nproc_per_node") or 1
+    errors = assess.assess(case).errors
     fix: tuple[Fix, ...] = ()
-    if len(free) >= need:
-        new = ",".join(free[:need])
-        fix = (Fix({"cuda_visible_devices": new}, t("use GPU {gpus}", gpus=new)),)
+    for count in dict.fromkeys((config.number("nproc_per_node") or 1, len(taken))):
+        new = ",".join(free[:count])
+        if len(free) >= count and assess.assess(case.with_values({"cuda_visible_devices": new})).errors <= errors:
+            fix = (Fix({"cuda_visible_devices": new}, t("use GPU {gpus}", gpus=new)),)
+            break
     message = nt("GPU {names} is in use.", "GPUs {names} are in use.", len(busy), names=names)
     return [Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix)]
 

@@ -120,13 +120,14 @@ def resolve(recipe: Recipe, preset: str = "") -> RunConfig:
     """The recipe's defaults with a preset over them. KeyError for a preset that it does not have."""
     if preset in recipe.baselines:
         return cast("RunConfig", recipe.baselines[preset])
-    chosen = recipe.presets[preset].values if preset else {}
-    settings = {
-        field.key: _setting(field, chosen[field.key], Source.PRESET, preset)
-        if field.key in chosen
-        else _setting(field, field.default, Source.DEFAULT, "")
-        for field in recipe.fields
-    }
+    settings: dict[str, Setting]
+    if preset:
+        chosen = recipe.presets[preset].values
+        settings = dict(resolve(recipe).settings)
+        for key, value in chosen.items():
+            settings[key] = _setting(recipe.by_key[key], value, Source.PRESET, preset)
+    else:
+        settings = {field.key: _setting(field, field.default, Source.DEFAULT, "") for field in recipe.fields}
     recipe.baselines[preset] = RunConfig(recipe, preset, settings)
     return cast("RunConfig", recipe.baselines[preset])
 

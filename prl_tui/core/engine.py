@@ -14,8 +14,8 @@ from prl_tui.i18n import t
 GIB = 2**30
 
 
-def dialect(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
-    """Versions that do not know the recipe's flags, and flags that need each other."""
+def versions(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """Installed versions that do not know the recipe's flags."""
     for package, wanted in config.recipe.data.versions.items():
         installed = facts.versions.get(package)
         if installed is None and facts.environment:
@@ -30,11 +30,10 @@ def dialect(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
             )
             why = t("Choose the environment that the recipe was made for, or a recipe for the version that is there.")
             yield Finding("engine-version", "error", "training_env", message, why)
-    yield from _vllm_mode(config, stack)
 
 
-def _vllm_mode(config: RunConfig, stack: Stack) -> Iterator[Finding]:
-    """ms-swift 3.11.1 and later: vllm_mode if and only if use_vllm. Source: its rlhf arguments."""
+def dialect(config: RunConfig, stack: Stack) -> Iterator[Finding]:
+    """Flags that need each other. ms-swift 3.11.1 and later: vllm_mode if and only if use_vllm (its rlhf arguments)."""
     if "vllm_mode" not in config.settings or not stack.vllm_mode:
         return
     mode, vllm = config.value("vllm_mode"), config.value("use_vllm")

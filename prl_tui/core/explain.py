@@ -10,6 +10,7 @@ WHAT = {
     "num-generations-divides": mark("{product} = {batch} is not a multiple of {generations} generations."),
     "num-generations-min": mark("GRPO needs at least 2 generations for each prompt, not {value}."),
     "eval-batch-divides": mark("The evaluation batch {product} = {batch} is not a multiple of {generations} generations."),
+    "too-few-rows": mark("The data has {rows} rows, and one generation batch takes {prompts} prompts."),
     "eval-rows": mark("The validation data has {rows} rows, and one evaluation batch takes {least} prompts."),
     "steps-per-generation-positive": mark("steps_per_generation must be at least 1, not {value}."),
     "generation-batch-divides": mark("generation_batch_size {batch} is not a multiple of per-device batch × processes = {step}."),

@@ -1,38 +1,46 @@
-"""The nearest changes that satisfy every rule at once: fewest fields first, then the smallest change."""
+"""The nearest changes that satisfy every rule at once: fewest fields first, then the smallest change.
+
+Every field whose own value is wrong must change; the rest of the search is about the rules between fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations, islice
 from typing import Any
 
+from prl_tui.core import constraints, repairs, space, values
 from prl_tui.core.assess import Assessment, Case, assess
+from prl_tui.core.batch import Violation
+from prl_tui.core.candidates import OPTIONAL, TUNABLE, Hunt
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Fix
-from prl_tui.core.sieve import Sieve
+from prl_tui.core.space import Space
 from prl_tui.i18n import t
 
 MOST = 4
 """How many fixes are offered."""
 
-# In the order in which a person would rather change them.
-TUNABLE = (
-    "num_generations", "per_device_train_batch_size", "per_device_eval_batch_size", "num_generations_eval",
-    "global_batch_size", "batch_size", "train_batch_size", "micro_batch_size", "steps_per_generation",
-    "generation_batch_size", "gradient_accumulation_steps", "num_infer_workers", "vllm_tensor_parallel_size",
-    "nproc_per_node", "cuda_visible_devices",
-)  # fmt: skip
-
-
 TRAIN = {"num_generations", "per_device_train_batch_size", "nproc_per_node"}
 COUNTED = {"gradient_accumulation_steps", "steps_per_generation", "generation_batch_size"}
 EVALUATION = {"num_generations", "num_generations_eval", "per_device_eval_batch_size", "nproc_per_node"}
 PLACES = {"nproc_per_node", "cuda_visible_devices"}
+WORKERS = PLACES | {"num_infer_workers"}
 SINGLE_BATCH = {"batch_size", "micro_batch_size", "nproc_per_node", "gradient_accumulation_steps", "train_batch_size"}
+
+NOTHING: Any = object()
+TRIES = 64
+"""How many values of one field are judged in full before it is given up."""
+RADII = (4, 16, 64)
+"""How far several fields may move together, the near first."""
+EFFORT, FAR_EFFORT = 600, 300
+"""How many values all tries of several fields may look at, near and far."""
+
 
 INVOLVED: dict[str, set[str]] = {
     "num-generations-divides": TRAIN | COUNTED,
-    "num-generations-min": TRAIN | COUNTED,
+    "num-generations-min": {"num_generations"},
+    "too-few-rows": TRAIN | COUNTED,
     "eval-batch-divides": EVALUATION,
     "eval-rows": EVALUATION,
     "steps-per-generation-positive": {"steps_per_generation"},
@@ -43,166 +51,269 @@ INVOLVED: dict[str, set[str]] = {
     "total-batch-too-small": SINGLE_BATCH,
     "accumulation-zero": SINGLE_BATCH,
     "deepspeed-triple": SINGLE_BATCH,
-    "sequence-parallel-exceeds": {"nproc_per_node"},
+    "sequence-parallel-exceeds": {"sequence_parallel_size", "nproc_per_node"},
     "tensor-parallel-divides": {"vllm_tensor_parallel_size", "nproc_per_node"},
     "infer-workers-exceed-processes": {"num_infer_workers", "nproc_per_node"},
+    "async-generate-shares": WORKERS | {"async_generate"},
+    "tensor-parallel-layout": WORKERS | {"tensor_parallel_size"},
+    "node-rank-beyond": {"node_rank", "nnodes"},
+    "devices-repeated": {"cuda_visible_devices"},
+    "devices-none": {"cuda_visible_devices"},
+    "devices-beyond-node": {"cuda_visible_devices"},
 }
 """Which fields a rule reads; the GPU rules read PLACES."""
 
 
-NEAR = 2048
-"""How far from a value its neighbours are tried one by one."""
+def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[str, Any]]]) -> tuple[Fix, ...]:
+    """Fixes for everything that a change of fields can mend; empty where nothing is broken or nothing helps.
 
-OPTIONAL = {"steps_per_generation", "generation_batch_size", "num_generations_eval"}
-"""Fields that can be left out."""
+    `judge` gives the case of a config, and changes that its other findings ask for.
+    """
+    always = repairs.plain(config, TUNABLE)
+    sound = repairs.applied(config, always)
+    case, asked = judge(sound)
+    if asked:
+        always |= asked
+        case, _ = judge(repairs.applied(config, always))
+    forced = frozenset(part for part in TUNABLE if part in case.values and _is_bad(config, part))
+    found = assess(case)
+    if case.node_gpus == 0 and case.needs_gpu:
+        return ()  # no change of fields gives a node a GPU
+    if not forced and not found.errors:
+        return (_fix(config, always),) if always else ()
+    works = _works(_hunt(config, case, found, forced))
+    if works:
+        return tuple(_fix(config, {**_keys(config, changes), **always}) for changes in works[:MOST])
+    return _all_back(config, judge)
 
 
-def search(config: RunConfig, case: Case, found: Assessment) -> tuple[Fix, ...]:
-    """Fixes for the broken rules; empty where nothing is broken or no change of up to three fields helps."""
+def _works(hunt: Hunt) -> list[dict[str, Any]]:
+    """The changes that work, of the fewest fields and the nearest of these first."""
+    known = _from_preset(hunt) if hunt.forced else []
+    least = max(1, len(hunt.forced))
+    for size in range(least, least + 3):
+        last = bool(known) and size == len(known[0])
+        works = _single(hunt) if size == 1 else _several(hunt, size, far=not last)
+        if works or last:
+            return works + [changes for changes in known if last and changes not in works]
+    return known
+
+
+def _from_preset(hunt: Hunt) -> list[dict[str, Any]]:
+    """What works once every field whose own value is wrong has the preset's: more than enough, but surely right."""
+    given = {part: repairs.preset_number(hunt.config, part) for part in hunt.forced}
+    given = {part: hunt.bounds(part)[0] if n is None and part not in OPTIONAL else n for part, n in given.items()}
+    case = hunt.case.with_values(given)
+    found = assess(case)
     if not found.errors:
-        return ()
-    parts = [part for part in TUNABLE if part in case.values]
-    readers = [_involved(case, violation.code) for violation in found.violations if violation.severity == "error"]
-    alone = set.intersection(*readers)
-    single = _single(config, case, found, [part for part in parts if part in alone])
-    if single:
-        return tuple(_fix(config, {part: value}) for _, part, value in single[:MOST])
-    together = set.union(*readers)
-    for size in (2, 3):
-        several = _several(config, case, found, [part for part in parts if part in together], size)
-        if several:
-            return tuple(_fix(config, changes) for _, changes in several[:MOST])
-    return ()
+        return [given]
+    rest = _hunt(hunt.config, case, found, frozenset())
+    rest = rest._replace(parts=[part for part in rest.parts if part not in hunt.forced])
+    return [{**changes, **given} for changes in _single(rest) or _several(rest, 2, far=True)]
 
 
-def _involved(case: Case, code: str) -> set[str]:
+def _hunt(config: RunConfig, case: Case, found: Assessment, forced: frozenset[str]) -> Hunt:
+    rules = constraints.of_case(case)
+    broken = [violation for violation in found.violations if violation.severity == "error"]
+    readers = [_involved(case, violation) for violation in broken] + [{part} for part in forced]
+    involved = set().union(*readers)
+    open_parts = involved | (space.neighbours(rules, involved, case.followers) - {"nnodes", "node_rank"})
+    open_parts |= {"async_generate"} if "nproc_per_node" in open_parts and case.values.get("async_generate") else set()
+    may = [part for part in TUNABLE if part in case.values and part in open_parts and _can_change(case, part, forced)]
+    return Hunt(config, case, rules, may, forced, readers)
+
+
+def _can_change(case: Case, part: str, forced: frozenset[str]) -> bool:
+    """A field that nobody set is not offered, except for a list of GPUs."""
+    return part in forced or part == space.DEVICES or case.values[part] is not None
+
+
+def _is_bad(config: RunConfig, part: str) -> bool:
+    return bool(config.settings[config.recipe.part(part)].problem)
+
+
+def _involved(case: Case, violation: Violation) -> set[str]:
     """The fields that a rule reads, and those that these follow."""
-    read = INVOLVED.get(code, PLACES)
+    read = INVOLVED.get(violation.code, PLACES)
+    if case.rule == "grpo":
+        read = read - _idle(case)
     return read | {source for part, source in case.followers.items() if part in read}
 
 
-def _single(config: RunConfig, case: Case, found: Assessment, parts: list[str]) -> list[tuple[float, str, Any]]:
+def _idle(case: Case) -> set[str]:
+    """Fields that have no say in the generation batch."""
+    if not case.stack.accumulation_counts:
+        return COUNTED
+    speaking = next(
+        (p for p in ("generation_batch_size", "steps_per_generation") if case.values.get(p) is not None), ""
+    )
+    return {"gradient_accumulation_steps"} if speaking else set()
+
+
+def _keys(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {config.recipe.part(part): value for part, value in changes.items()}
+
+
+# --- one field ---
+
+
+def _single(hunt: Hunt) -> list[dict[str, Any]]:
     """Every single-field change that works: the nearest below and above, nearest first."""
-    works = []
-    for rank, part in enumerate(parts):
-        below, above = _nearest_working(config, case, found, part)
-        for value in (below, above):
-            if value is not None:
-                works.append((_cost(case.values[part], value) + rank / 100, part, value))
-    works.sort(key=lambda entry: entry[0])
-    return works
-
-
-def _nearest_working(config: RunConfig, case: Case, found: Assessment, part: str) -> tuple[Any, Any]:
-    below: Any = None
-    above: Any = None
-    now = case.values[part]
-    sieve = Sieve(case)
-    for value in _candidates(config, case, found, part):
-        lower = isinstance(value, int) and isinstance(now, int) and value < now
-        if (below if lower else above) is not None:
-            continue
-        changes = {part: value}
-        if sieve.may_pass(changes) and not assess(case.with_values(changes)).errors:
-            if lower:
-                below = value
-            else:
-                above = value
-        if below is not None and above is not None:
-            break
-    return below, above
-
-
-def _candidates(config: RunConfig, case: Case, found: Assessment, part: str) -> Iterator[Any]:
-    """Values to try for a part, nearest first, inside the field's bounds."""
-    now = case.values[part]
-    if part == "cuda_visible_devices":
-        yield from _device_lists(case, found)
-        return
-    field = config.recipe.by_key[config.recipe.part(part)]
-    if part in OPTIONAL and now is not None:
-        yield None
-    if not isinstance(now, int) and not config.settings[field.key].problem:
-        return  # a field that nobody set is not offered
-    low = max(1, int(field.min or 1))
-    start = now if isinstance(now, int) else low
-    most = max(64, found.batch.generation_batch or 0, found.batch.eval_batch or 0)
-    high = int(min(field.max if field.max is not None else 1 << 20, start + max(most, start)))
-    if part == "nproc_per_node" and case.node_gpus:
-        high = min(high, max(case.node_gpus, 1))
-    for distance in range(0 if now is None else 1, min(max(high - start, start - low), NEAR) + 1):
-        for value in {start - distance, start + distance}:
-            if low <= value <= high:
-                yield value
-    if start - low > NEAR:  # far off: the largest values that can work at all
-        yield from range(min(start - NEAR - 1, most, NEAR, high), low - 1, -1)
-
-
-def _device_lists(case: Case, found: Assessment) -> Iterator[str]:
-    """The first N GPUs, N being what the processes need."""
-    nproc = found.numbers.nproc
-    if not nproc or (case.node_gpus is not None and nproc > case.node_gpus):
-        return
-    workers = case.values.get("num_infer_workers")
-    yield ",".join(str(index) for index in range(nproc))
-    if isinstance(workers, int) and workers > 0 and case.stack.infer_workers:
-        yield ",".join(str(index) for index in range(nproc + workers))
-
-
-def _several(
-    config: RunConfig, case: Case, found: Assessment, parts: list[str], size: int
-) -> list[tuple[float, dict[str, Any]]]:
-    """Changes of `size` fields that work, smallest change first. Tried only where no smaller one does."""
-    near = {part: _nearby(config, case, found, part, 6 if size == 2 else 3) for part in parts}
     works: list[tuple[float, dict[str, Any]]] = []
-    sieve = Sieve(case)
-    for chosen in combinations([part for part in parts if near[part]], size):
-        for changes in _grid(near, chosen):
-            cost = sum(_cost(case.values[part], value) for part, value in changes.items())
-            if len(works) >= MOST and cost >= works[-1][0]:
-                continue
-            if sieve.may_pass(changes) and not assess(case.with_values(changes)).errors:
-                works.append((cost, changes))
-                works.sort(key=lambda entry: entry[0])
-                del works[MOST:]
-    return works
+    for rank, part in enumerate(part for part in hunt.parts if all(part in read for read in hunt.readers)):
+        for value in _working(hunt, part):
+            works.append((hunt.cost(part, value) + rank / 100, {part: value}))
+    works.sort(key=lambda entry: entry[0])
+    return [changes for _, changes in works]
 
 
-def _nearby(config: RunConfig, case: Case, found: Assessment, part: str, most: int) -> list[Any]:
-    values = []
-    for value in _candidates(config, case, found, part):
-        values.append(value)
-        if len(values) == most:
+def _working(hunt: Hunt, part: str) -> list[Any]:
+    """What a part alone can become: left out, the nearest below and above, and the preset's value if its own is bad."""
+    now, case = hunt.case.values[part], hunt.case
+    place = Space(case, hunt.rules, (part,))
+    found: dict[str, Any] = {}
+    for tried, value in enumerate(hunt.options(place, part)):
+        side = _side(now, value)
+        if tried == TRIES or {"below", "above"} <= found.keys():
             break
-    return values
+        if side not in found and value != now and not assess(case.with_values({part: value})).errors:
+            found[side] = value
+            if side == "own":
+                break
+    preset = repairs.preset_number(hunt.config, part) if part in hunt.forced else None
+    if preset is not None and preset not in found.values() and _fits(hunt, part, preset):
+        found["preset"] = preset
+    return list(found.values())
 
 
-def _grid(near: dict[str, list[Any]], parts: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    if not parts:
-        yield {}
-        return
-    for value in near[parts[0]]:
-        for rest in _grid(near, parts[1:]):
-            yield {parts[0]: value, **rest}
-
-
-def _cost(now: object, value: object) -> float:
-    """How far a change is; of two equal ones the lower value comes first."""
+def _side(now: object, value: object) -> str:
     if value is None:
-        return 0.5
-    if isinstance(now, int) and isinstance(value, int):
-        return abs(now - value) + (0.001 if value > now else 0)
-    return 1.5
+        return "out"
+    if not isinstance(now, int) or not isinstance(value, int):
+        return "own"
+    return "below" if value < now else "above"
 
 
-def _fix(config: RunConfig, changes: dict[str, Any]) -> Fix:
-    keys = {config.recipe.part(part): value for part, value in changes.items()}
-    words = [_words(config, key, value) for key, value in keys.items()]
-    return Fix(keys, t(", ").join(words))
+def _fits(hunt: Hunt, part: str, value: int) -> bool:
+    low, high = hunt.bounds(part)
+    return low <= value <= high and not assess(hunt.case.with_values({part: value})).errors
+
+
+# --- several fields ---
+
+
+class _Trial:
+    """Changes of just these parts that work, the smallest first."""
+
+    def __init__(self, hunt: Hunt, effort: list[int]) -> None:
+        self.hunt, self.effort = hunt, effort
+        self.works: list[tuple[float, dict[str, Any]]] = []
+
+    def run(self, parts: tuple[str, ...], most: float, far: bool) -> None:
+        """Try these parts; `most` is the cost that is not exceeded, `far` jumps instead of creeping."""
+        self._at, self._most, self._far = Space(self.hunt.case, self.hunt.rules, parts), most, far
+        least = {part: self._least(part) for part in parts}
+        self._rest = least
+        if far or sum(least.values()) <= self._limit():
+            self._go(parts if far else self._tightest_first(parts, least), {}, 0.0)
+
+    def _limit(self) -> float:
+        return min(self._most, self.works[-1][0] if len(self.works) >= MOST else self._most)
+
+    def _least(self, part: str) -> float:
+        """The least that a change of the part can cost, by the rules that depend on it alone."""
+        first = next((v for v in self.hunt.options(self._at, part) if v != self.hunt.case.values[part]), NOTHING)
+        if first is NOTHING:
+            return 0.0 if part == space.DEVICES else float("inf")
+        return self.hunt.cost(part, first)
+
+    def _tightest_first(self, parts: tuple[str, ...], least: dict[str, float]) -> tuple[str, ...]:
+        """What has the farthest to go leaves the least room to the others."""
+        last = {space.DEVICES: 2, **dict.fromkeys(OPTIONAL, 1)}
+        return tuple(sorted(parts, key=lambda part: (last.get(part, 0), -least[part])))
+
+    def _go(self, parts: tuple[str, ...], changes: dict[str, Any], cost: float) -> None:
+        part, rest = parts[0], parts[1:]
+        now, to_come = self.hunt.case.values[part], sum(self._rest[other] for other in rest)
+        sides: set[str] = set()
+        for value in self._values(part, rest):
+            whole = cost + self.hunt.cost(part, value)
+            if self.effort[0] <= 0 or (whole + to_come > self._limit() and not (rest and self._far)):
+                break
+            self.effort[0] -= 1
+            if value == now:
+                continue
+            if rest:
+                self._at.put(part, value)
+                self._go(rest, {**changes, part: value}, whole)
+                self._at.release(part)
+            elif self._keep({**changes, part: value}, whole):
+                sides.add(_side(now, value))
+            if {"below", "above"} <= sides or "own" in sides:
+                break
+
+    def _values(self, part: str, rest: tuple[str, ...]) -> Iterator[Any]:
+        options = self.hunt.options(self._at, part)
+        if part in self.hunt.forced and not self._at.matters(part):
+            return islice((value for value in options if value is not None), 1)  # one right value is as good as another
+        return self.hunt.far_options(self._at, part, 24 if len(rest) == 1 else 6) if rest and self._far else options
+
+    def _keep(self, changes: dict[str, Any], cost: float) -> bool:
+        if changes in (known for _, known in self.works) or assess(self.hunt.case.with_values(changes)).errors:
+            return False
+        self.works.append((cost, changes))
+        self.works.sort(key=lambda entry: entry[0])
+        del self.works[MOST:]
+        return True
+
+
+def _several(hunt: Hunt, size: int, far: bool) -> list[dict[str, Any]]:
+    """Changes of `size` fields that work, smallest change first; `far` looks farther off too. Tried where no smaller do."""
+    free = [part for part in hunt.parts if part not in hunt.forced]
+    sets = [
+        _in_order(hunt.forced | set(more))
+        for more in combinations(free, size - len(hunt.forced))
+        if all(read & (hunt.forced | set(more)) for read in hunt.readers)
+    ]
+    trial = _Trial(hunt, [EFFORT])
+    for radius in RADII if size < 4 else ():
+        for parts in sets:
+            trial.run(parts, radius, far=False)
+        if trial.works:
+            break
+    if far and not trial.works:
+        trial.effort[0] = FAR_EFFORT
+        for parts in sets:
+            for order in (parts, (*parts[1:-1], parts[-1], parts[0])) if parts[-1] != space.DEVICES else (parts,):
+                trial.run(order, float("inf"), far=True)
+    return [changes for _, changes in trial.works]
+
+
+def _in_order(parts: frozenset[str]) -> tuple[str, ...]:
+    """Numbers first, what can be left out after them, the list of GPUs last: it follows from the others."""
+    return tuple(sorted(parts, key=lambda part: (part == space.DEVICES, part in OPTIONAL, TUNABLE.index(part))))
+
+
+def _all_back(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[str, Any]]]) -> tuple[Fix, ...]:
+    """Where no few changes help: every number of the batch and the launch as the preset has it."""
+    base = config.baseline()
+    parts = {config.recipe.part(part) for part in TUNABLE}
+    keys = [key for key in config.changed() if key in parts or config.settings[key].problem]
+    changes = {key: repairs.preset_value(config, key) for key in keys}
+    if not changes or any(base.settings[key].problem for key in keys):
+        return ()
+    case, asked = judge(repairs.applied(config, changes))
+    return () if asked or assess(case).errors else (_fix(config, changes),)
+
+
+def _fix(config: RunConfig, changes: Mapping[str, Any]) -> Fix:
+    return Fix(dict(changes), t(", ").join(_words(config, key, value) for key, value in changes.items()))
 
 
 def _words(config: RunConfig, key: str, value: object) -> str:
-    label = config.recipe.by_key[key].label
+    field, setting = config.recipe.by_key[key], config.settings[key]
     if value is None:
-        return t("leave out {label}", label=label)
-    return t("{label} {old} → {new}", label=label, old=config.text(key) or "–", new=value)
+        return t("leave out {label}", label=field.label)
+    unreadable = setting.problem and setting.value is None
+    old = values.quote(setting.text) if unreadable and setting.text else config.text(key) or "–"
+    return t("{label} {old} → {new}", label=field.label, old=old, new=values.show(field, value))

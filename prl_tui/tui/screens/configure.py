@@ -8,12 +8,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from prl_tui.core.findings import ORDER
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
+from prl_tui.tui.screens.place import Place
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from textual.widgets import Input
 
     from prl_tui.core.findings import Fix
-    from prl_tui.tui.app import PrlApp
     from prl_tui.tui.widgets.gpu_table import GpuTable
     from prl_tui.tui.widgets.preview import Preview
     from prl_tui.tui.widgets.settings_form import SettingsForm
@@ -32,12 +31,10 @@ VIEWS = ("-presets", "-preview", "-full-verdict")
 """Classes that show one pane alone where there is little room."""
 
 
-class ConfigureScreen(Screen[None]):
+class ConfigureScreen(Place):
     """The first place."""
 
-    CSS_PATH = "configure.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-middle"), (40, "-tall")]
+    AUTO_FOCUS = ""  # the form gets it once it is there
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fix", t("fix"), tooltip=t("Apply the first way out")),
         Binding("l", "launch", t("launch"), tooltip=t("Start the run on this box")),
@@ -65,6 +62,7 @@ class ConfigureScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The first paint: the presets. The rest is mounted right after it."""
+        self.fit_terminal()
         yield TopBar("configure")
         yield Static(Content(t("looking at the GPUs …")), id="gpu-line")
         yield Static(id="preset-line")
@@ -76,7 +74,8 @@ class ConfigureScreen(Screen[None]):
         config = self.session.config
         self.presets.mark(config.recipe.name, config.preset)
         self._about()
-        self.call_after_refresh(self._mount_rest)
+        # The app paints nothing while it starts, and calls what waits for a refresh all the same: its own queue waits.
+        self.app.call_later(self.call_after_refresh, self._mount_rest)
 
     async def _mount_rest(self) -> None:
         from prl_tui.tui.widgets.gpu_table import CONFIGURE, GpuTable
@@ -98,11 +97,6 @@ class ConfigureScreen(Screen[None]):
         self.set_interval(1.0, self._look_at_gpus)
 
     # --- parts ----------------------------------------------------------------------------------------------------
-
-    @property
-    def prl(self) -> PrlApp:
-        """The app."""
-        return cast("PrlApp", self.app)
 
     @property
     def presets(self) -> PresetTable:
@@ -256,10 +250,6 @@ class ConfigureScreen(Screen[None]):
         self.session.set_text("cuda_visible_devices", ",".join(map(str, event.indices)))
         self.session.finish_typing()
         self.update()
-
-    def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
-        """Another place."""
-        self.prl.action_go(event.place)
 
     # --- actions --------------------------------------------------------------------------------------------------
 

@@ -12,10 +12,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
+from prl_tui.tui.widgets.form_words import group_word, source_word
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
@@ -40,32 +41,6 @@ def _cut(pieces: list[Piece], room: int) -> list[Piece]:
         found.append((text if cell_len(text) <= room else fit(text, max(0, room)), role))
         room -= cell_len(text)
     return found
-
-
-def group_word(group: Group) -> str:
-    """A group's heading."""
-    return {
-        "batch": t("Batch"),
-        "generation": t("Generation"),
-        "model": t("Model"),
-        "data": t("Data"),
-        "schedule": t("Schedule"),
-        "faults": t("Faults on purpose"),
-        "launch": t("Launch"),
-        "environment": t("Environment"),
-    }[group]
-
-
-def source_word(source: Source, origin: str) -> str:
-    """Where a value came from, as the form shows it."""
-    if source is Source.ENVIRONMENT:
-        return origin
-    return {
-        Source.FILE: t("file"),
-        Source.SET: t("--set"),
-        Source.FORM: "",
-        Source.FIX: t("fix"),
-    }.get(source, "")
 
 
 class SettingsForm(Rows):
@@ -315,11 +290,13 @@ class SettingsForm(Rows):
             return False
         elif editor.press(event.key):
             self._typed()
+            return True
         elif field is not None and field.type in NUMERIC and event.key in {"f", "question_mark"}:
             return False  # never part of a number: the screen's own keys go through
         elif event.is_printable and event.character:
             editor.insert(event.character)
             self._typed()
+            return True
         else:
             return False
         self.refresh_line(self.cursor)
@@ -363,8 +340,9 @@ class SettingsForm(Rows):
 
     def _typed(self) -> None:
         assert self._editor is not None
+        # Not drawn here: the field is painted with its verdict. A paint of its own would come first, and the verdict
+        # would wait a whole frame more.
         self.post_message(self.Changed(self.key, self._editor.text))
-        self.refresh_line(self.cursor)
 
     # --- actions --------------------------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ class VerdictView(Rows):
     def rows_changed(self) -> None:
         """The lines depend on the width."""
         if self._verdict is not None:
-            self._lines = lines(self._verdict, max(20, self.scrollable_content_region.width), self.size.height)
+            self._lines = lines(self._verdict, max(20, self.room), self.size.height)
             hidden = hidden_findings(self._verdict, self.size.height)
             self.border_subtitle = Content(t("d  {n} more", n=hidden) if hidden else "")
         if not self.has_focus:

@@ -1,0 +1,108 @@
+"""What the search for fixes may try: which fields change, their bounds, and values for them, the nearest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from prl_tui.core import constraints, repairs, space
+from prl_tui.core.assess import Case
+from prl_tui.core.config import RunConfig
+from prl_tui.core.space import Space
+
+# In the order in which a person would rather change them.
+TUNABLE = (
+    "num_generations", "per_device_train_batch_size", "per_device_eval_batch_size", "num_generations_eval",
+    "global_batch_size", "batch_size", "train_batch_size", "micro_batch_size", "steps_per_generation",
+    "generation_batch_size", "gradient_accumulation_steps", "num_infer_workers", "vllm_tensor_parallel_size",
+    "tensor_parallel_size", "sequence_parallel_size", "async_generate", "node_rank", "nproc_per_node", "nnodes",
+    "cuda_visible_devices",
+)  # fmt: skip
+
+OPTIONAL = {"steps_per_generation", "generation_batch_size", "num_generations_eval", "tensor_parallel_size"}
+"""Fields that can be left out."""
+
+LISTED = 1024
+"""The longest list of GPUs that is written out."""
+
+
+class Hunt(NamedTuple):
+    """What a search works on: the case, its rules as constraints, and which parts may and must change."""
+
+    config: RunConfig
+    case: Case
+    rules: list[constraints.Constraint]
+    parts: list[str]
+    """The parts that may change, in the order of TUNABLE."""
+    forced: frozenset[str]
+    readers: list[set[str]]
+    """For each broken rule the parts of which one must change."""
+
+    def bounds(self, part: str) -> tuple[int, int]:
+        """The least and the greatest value of a whole number."""
+        field = self.config.recipe.by_key[self.config.recipe.part(part)]
+        least = 0 if part == "node_rank" else 2 if part == "num_generations" and self.case.rule == "grpo" else 1
+        high = int(field.max) if field.max is not None else 1 << 20
+        if part == "nproc_per_node" and self.case.node_gpus and self.case.needs_gpu:
+            high = min(high, self.case.node_gpus)
+        return max(least, int(field.min) if field.min is not None else least), high
+
+    def options(self, place: Space, part: str) -> Iterator[Any]:
+        """Values to try for a part, nearest first, inside the field's bounds and what the rules allow."""
+        if part == space.DEVICES:
+            yield from _device_lists(self.case, place.values)
+            return
+        if part == "async_generate":
+            yield False
+            return
+        if part in OPTIONAL and (self.case.values[part] is not None or part in self.forced):
+            yield None
+        within = place.within(part, *self.bounds(part))
+        if within is not None:
+            yield from within.nearest(self.origin(part))
+
+    def far_options(self, place: Space, part: str, near: int) -> Iterator[Any]:
+        """Some near values and then the preset's, powers of two and both ends: far off, creeping finds nothing."""
+        found = list(islice(self.options(place, part), near))
+        yield from found
+        least, high = self.bounds(part)
+        within = place.within(part, least, high) if part not in {space.DEVICES, "async_generate"} else None
+        if within is None:
+            return
+        jumps = {least, high, *(1 << power for power in range(21)), repairs.preset_number(self.config, part) or least}
+        start = self.origin(part)
+        yield from sorted((n for n in jumps - set(found) if within.has(n)), key=lambda n: abs(n - start))
+
+    def origin(self, part: str) -> int:
+        """Where a change starts: the value as it is, or the bound that it oversteps, else the preset's."""
+        now, (least, high) = self.case.values[part], self.bounds(part)
+        if isinstance(now, int):
+            return now if part not in self.forced else min(max(now, least), high)
+        preset = repairs.preset_number(self.config, part)
+        return least if preset is None else preset
+
+    def cost(self, part: str, value: object) -> float:
+        """How far a change is; of two equal ones the lower value comes first."""
+        if value is None:
+            return 0.5
+        if isinstance(value, bool) or not isinstance(value, int):
+            return 1.5
+        start = self.origin(part)
+        return abs(start - value) + (0.001 if value > start else 0)
+
+
+def _device_lists(case: Case, now: Mapping[str, Any]) -> Iterator[str | None]:
+    """The first N GPUs, N being what the processes need; no list where none needs one."""
+    if not case.needs_gpu:
+        yield None
+        return
+    nproc, workers = now.get("nproc_per_node"), now.get("num_infer_workers")
+    if not isinstance(nproc, int) or nproc < 1:
+        return
+    counts = [nproc]
+    if isinstance(workers, int) and workers > 0 and case.stack.infer_workers:
+        counts.append(nproc + workers)
+    for count in counts:
+        if count <= (LISTED if case.node_gpus is None else min(case.node_gpus, LISTED)):
+            yield ",".join(map(str, range(count)))

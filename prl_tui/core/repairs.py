@@ -1,0 +1,65 @@
+"""A right value for a field whose own value is wrong: the preset's, else the recipe's, else the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from prl_tui.core import values
+from prl_tui.core.config import RunConfig, Source, fill, resolve
+from prl_tui.core.recipe import Field
+
+_NOTHING: Any = object()
+
+
+def plain(config: RunConfig, searched: Iterable[str]) -> dict[str, Any]:
+    """Key → right value for each wrong field that no rule between fields is about (`searched` are the parts of those)."""
+    apart = {config.recipe.part(part) for part in searched}
+    found = {}
+    for field in config.recipe.fields:
+        key = field.key
+        number = key in apart and field.type in {"int", "gpus", "bool"}
+        if config.settings[key].problem and not number:
+            value = _right(config, field)
+            if value is not _NOTHING:
+                found[key] = value
+    return found
+
+
+def applied(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
+    """The config with these changes."""
+    return config.with_values(changes, Source.FIX) if changes else config
+
+
+def preset_value(config: RunConfig, key: str) -> Any:
+    """A field's value in the preset; one that follows another field is filled in."""
+    base = config.baseline()
+    return base.value(key) if base.follows(key) else base.settings[key].value
+
+
+def preset_number(config: RunConfig, part: str) -> int | None:
+    """The preset's value of a part, where it is a number that is right."""
+    key = config.recipe.part(part)
+    base = config.baseline()
+    return base.number(key) if not base.settings[key].problem else None
+
+
+def _right(config: RunConfig, field: Field) -> Any:
+    """A value that is right by itself; _NOTHING where none is known."""
+    for base in (config.baseline(), resolve(config.recipe)):
+        setting = base.settings[field.key]
+        if not setting.problem and setting.value is not None:
+            filled = fill(setting.value, config) if base.follows(field.key) else setting.value
+            return values.parse(field, filled)[0]
+    if not field.required:
+        return None
+    if field.type in {"int", "float"}:
+        now = config.settings[field.key].value
+        low = field.min if field.min is not None else 1
+        high = field.max if field.max is not None else None
+        nearest = now if isinstance(now, (int, float)) else low
+        nearest = max(low, nearest if high is None else min(high, nearest))
+        return int(nearest) if field.type == "int" else nearest
+    if field.type in {"choice", "bool"}:
+        return values.parse(field, values.example(field))[0]
+    return _NOTHING
