@@ -24,8 +24,15 @@ def launch(args: argparse.Namespace) -> int:
     """`prl-tui launch SOURCE`: check for this box, then start."""
     config = sources.load(args)
     report = checks.check(config, box.facts_here(config, use_env=args.use_env), args.stack or "")
+    checked = report
+    if not (args.no_probe or args.dry_run):
+        from prl_tui.cli import probing
+
+        report = probing.probed(report)
     if not report.ok:
         print("\n".join(settings.lines(report)), file=sys.stderr)
+        if checked.ok:
+            print(t("Not launched. --no-probe launches without asking the training environment."), file=sys.stderr)
         return Exit.FINDINGS
     for finding in report.findings:
         print(f"{'!' if finding.severity == 'warning' else '·'} {finding.message}", file=sys.stderr)

@@ -136,7 +136,13 @@ def _print_fields(recipe: Recipe, preset: str) -> None:
 
 def check(args: argparse.Namespace) -> int:
     """`prl-tui check SOURCE`: the verdict; exit 1 when there is an error."""
+    if args.probe and not args.here:
+        raise CommandError(t("--probe tries the environment of this box: --here is needed with it."))
     report = verdict(sources.load(args), args)
+    if args.probe:
+        from prl_tui.cli import probing
+
+        report = probing.probed(report)
     if args.json:
         from prl_tui.core import report_json
 
@@ -214,6 +220,8 @@ def lines(report: Report) -> list[str]:
     config = report.config
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]
+    if report.environment:
+        out.insert(1, t("environment {words}", words=report.environment))
     if words.length(report):
         out += [line for line in (words.length(report), words.on_the_way(report)) if line]
     for finding in report.findings:

@@ -90,9 +90,15 @@ def case(
     found |= {part: count for part, count in (("rows", rows), ("val_rows", val_rows)) if count is not None}
     total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
     return Case(
-        recipe.data.batch.rule, stack, found, node_gpus, recipe.data.needs_gpu, "swift" in stack.name, total, followers,
+        recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
         frozenset(part for part, key in keys.items() if key in fixed),
     )  # fmt: skip
+
+
+def needs_gpu(config: RunConfig) -> bool:
+    """Whether each process needs a GPU of its own: the recipe's do, and nobody said to do without."""
+    data = config.recipe.data
+    return data.needs_gpu and not (data.cpu and config.value(data.cpu))
 
 
 def stack_of(config: RunConfig, override: str = "", probed: str = "") -> Stack:

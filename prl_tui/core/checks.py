@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine
+from prl_tui.core import advice, assess, engine, flags
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -31,6 +31,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     findings = _with_ways_out(heard, facts, stack_name, findings)
     findings += engine.versions(config, facts)
+    findings += flags.findings(config, facts)
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
@@ -43,7 +44,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
         findings += given.findings(config, facts)
     findings += _machine(config, facts, case)
     findings.sort(key=lambda finding: ORDER[finding.severity])
-    return Report(config, stack, found.devices, found.batch, length, tuple(findings))
+    return Report(config, stack, found.devices, found.batch, length, tuple(findings), facts.environment)
 
 
 def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, assess.Case]:
@@ -151,8 +152,7 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
 
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
-    found = [_missing(config, path) for path in facts.missing_files]
-    found += _patterns(config, facts)
+    found = [*engine.place(config, facts), *(_missing(config, path) for path in facts.missing_files)]
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts)

@@ -66,6 +66,14 @@ class Facts(Value):
     """The stack of the training environment, where that could be probed."""
     versions: Mapping[str, str] = {}
     """Package → version in the training environment; empty where it was not probed."""
+    environment: str = ""
+    """The training environment in words; "" where it is not known."""
+    no_environment: str = ""
+    """The training environment that is named and not there."""
+    silent_environment: str = ""
+    """The training environment whose Python gives no answer."""
+    no_launcher: str = ""
+    """The program that starts the ranks, where the training environment has none."""
     seconds_per_step: float | None = None
     """From an earlier run of the same recipe on as many processes."""
     pace_source: str = ""
@@ -88,6 +96,8 @@ class Report(Value):
     batch: Batch
     steps: Steps | None
     findings: tuple[Finding, ...]
+    environment: str = ""
+    """The training environment in words, where it was looked at."""
 
     @property
     def ok(self) -> bool:

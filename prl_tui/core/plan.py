@@ -6,6 +6,7 @@ an environment variable override that field and still run the same command.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 PORT = "master_port"
 FOLDER = "prl-files"
 """Where a plan's own files lie until it is known better: below the directory in which the command runs."""
+_INTERPRETER = re.compile(r"/bin/(python|pypy)[0-9.]*$", re.ASCII)
 When = Literal["", "several-nodes", "several-processes", "no-port"]
 
 
@@ -58,9 +60,9 @@ class Activation(Value):
     """How the training environment becomes the one that the command finds."""
 
     kind: str = ""
-    """`conda`, `venv`, `this` (the one that prl-tui runs in) or "" for what PATH gives."""
+    """`conda`, `venv`, `python`, `this` (the one that prl-tui runs in) or "" for what PATH gives."""
     name: str = ""
-    """The conda environment's name or path, or the venv's folder."""
+    """The conda environment's name or path, the venv's folder, or the interpreter's path."""
     hook: str = ""
     """conda's own etc/profile.d/conda.sh; "" lets the script find it."""
 
@@ -233,7 +235,8 @@ def _launch_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
     elif launcher == "swift":
         yield Argument(("swift", *program.command))
     elif launcher == "python":
-        yield Argument(("python",))
+        found = _activation(config)
+        yield Argument((found.name if found.kind == "python" else "python",))
     else:
         yield Argument(("accelerate", "launch", *program.command))
         yield from _machines(config)
@@ -302,6 +305,8 @@ def _activation(config: RunConfig) -> Activation:
     kind, _, name = text.partition(":")
     if kind == "conda" and name:
         return Activation("conda", name, hook)
+    if _INTERPRETER.search(text):
+        return Activation("python", text)
     return Activation("venv", text)
 
 

@@ -164,6 +164,8 @@ class RecipeFile(Value, kw_only=True):
     """Package → the versions whose flags the recipe speaks, such as `>=4.0` or `<3.5`."""
     needs_gpu: bool = True
     """Each process needs a GPU of its own."""
+    cpu: str = ""
+    """The yes-or-no field that makes a run one without GPUs."""
     outputs: Outputs = Outputs()
     presets: dict[str, Preset] = {}
     default_preset: str = ""
@@ -284,6 +286,8 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, ch
         for key in preset.values:
             if key not in known:
                 raise ValueError(f"presets.{preset_name}.values.{key}: there is no such field")
+    if data.cpu and data.cpu not in known:
+        raise ValueError(f"cpu: there is no field {data.cpu}")
     fields = [
         replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
     ]

@@ -234,6 +234,14 @@ def _activation(plan: LaunchPlan) -> list[str]:
             f'source "$activate" || fail "{told}$activate"',
             "set -u",
         ]
+    if activation.kind == "python":
+        told = t("there is no such interpreter here: ")
+        return [
+            f"interpreter={literal(activation.name)}",
+            f"interpreter={_home('interpreter')}",
+            f'[[ -x $interpreter ]] || fail "{told}$interpreter"',
+            'export PATH="${interpreter%/*}:$PATH"',
+        ]
     if activation.kind != "conda":
         return []
     told = t("conda's etc/profile.d/conda.sh is not here; set conda_hook: ")

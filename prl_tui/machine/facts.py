@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui.core import stacks
+from prl_tui.core import assess, stacks
 from prl_tui.core.config import RunConfig, Source, fill, template_keys
 from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
-from prl_tui.core.value import Value
+from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 from prl_tui.machine import environment, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
@@ -29,12 +29,21 @@ class Known(Value):
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    environment: str = ""
+    no_environment: str = ""
+    silent_environment: str = ""
+    no_launcher: str = ""
 
 
 def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, "")) -> Known:
     """Read the data's rows, look for the files that the recipe needs, ask the training environment."""
-    found = environment.probe(build(config).activation)
+    plan = build(config)
+    python = environment.interpreter(plan.activation)
+    found = environment.probe(plan.activation)
     versions = dict(found.versions) if found is not None else {}
+    versions |= environment.beside(config, base_of(config, here))
+    place = environment.label(plan.activation)
+    words = replace(found, versions=versions).words() if found is not None else ""
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
     known, seen = _given(config, here)
@@ -48,6 +57,10 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
         versions,
         pace[0],
         pace[1],
+        f"{place}: {words}" if words else "",
+        place if python is None and plan.activation.kind else "",
+        place if python is not None and found is None else "",
+        environment.lacks(plan, python),
     )
 
 
@@ -96,7 +109,7 @@ def base_of(config: RunConfig, here: Path) -> Path:
     return here / Path(str(workdir or "")).expanduser()
 
 
-LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
+LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 
 
 OWN_VARIABLES = "PRL_TUI_"
@@ -104,7 +117,7 @@ OWN_VARIABLES = "PRL_TUI_"
 
 
 def inherited(environment: Mapping[str, str], overrides: bool = False) -> dict[str, str]:
-    """The variables around a launch that a check reads: GPUs, the scheduler's job, and names that look like them.
+    """The variables around a launch that a check reads: GPUs, the scheduler's job, how many ranks, and near misses.
 
     With `overrides` also those that are meant to override fields.
     """
@@ -130,7 +143,7 @@ def here(
     found = known or Known()
     readable = snapshot.problem is None
     return Facts(
-        node_gpus=len(snapshot.gpus) if readable else 0 if config.recipe.data.needs_gpu else None,
+        node_gpus=len(snapshot.gpus) if readable else 0 if assess.needs_gpu(config) else None,
         gpus=tuple(_use(gpu) for gpu in snapshot.gpus) if readable else None,
         rows=found.rows,
         val_rows=found.val_rows,
@@ -138,6 +151,10 @@ def here(
         pace_source=found.pace_source,
         stack=found.stack,
         versions=found.versions,
+        environment=found.environment,
+        no_environment=found.no_environment,
+        silent_environment=found.silent_environment,
+        no_launcher=found.no_launcher,
         missing_files=found.missing_files,
         given=found.given,
         found=found.found,

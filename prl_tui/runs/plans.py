@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from prl_tui.core.plan import Activation, LaunchPlan, with_port
 from prl_tui.core.recipe import Outputs
 from prl_tui.core.value import plain
 from prl_tui.i18n import t
+from prl_tui.machine import conda
 from prl_tui.machine.ports import free_port
 from prl_tui.runs import records
 from prl_tui.runs.launcher import Inside, Job, LaunchError, OwnFile
@@ -33,21 +33,27 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
     """
     if not plan.port_fixed:
         plan = with_port(plan, free_port())
-    inherited = os.environ if environment is None else environment
-    cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
-    if not cwd.is_dir():
-        raise LaunchError(t("The working directory {path} is missing", path=cwd))
-    _inherits(plan, inherited)
-    prefix, added = _activated(plan.activation, inherited)
-    env = (*added, *plan.env)
+    _inherits(plan, os.environ if environment is None else environment)
+    prefix, added, cwd = place(plan, here, environment)
     return Job(
         argv=(*prefix, *_argv(plan, cwd)),
-        env=env,
+        env=(*added, *plan.env),
         cwd=cwd,
         per_rank_logs=plan.launcher in RANKED,
         files=tuple(OwnFile(file.name, file.text) for file in plan.files),
         info={**_info(plan), "total": total},
     )
+
+
+def place(
+    plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...], Path]:
+    """Words before a command, variables and the folder that make it run in the plan's place. LaunchError if there is none."""
+    inherited = os.environ if environment is None else environment
+    cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
+    if not cwd.is_dir():
+        raise LaunchError(t("The working directory {path} is missing", path=cwd))
+    return *_activated(plan.activation, inherited), cwd
 
 
 def _argv(plan: LaunchPlan, cwd: Path) -> tuple[str | Inside, ...]:
@@ -108,20 +114,27 @@ def _activated(
         if not (folder / "bin" / "python").exists():
             raise LaunchError(t("There is no virtual environment in {path}", path=folder))
         return (), (("PATH", f"{folder / 'bin'}:{path}"), ("VIRTUAL_ENV", str(folder)))
+    if activation.kind == "python":
+        python = Path(activation.name).expanduser().absolute()
+        if not python.exists():
+            raise LaunchError(t("There is no interpreter {path}", path=python))
+        return (), (("PATH", f"{python.parent}:{path}"),)
     if activation.kind == "conda":
-        hook = activation.hook or _conda_hook(inherited)
-        # The values are arguments of the script, never part of its text.
-        script = 'source "$1" && conda activate "$2" && shift 2 && exec "$@"'
-        return ("bash", "-c", script, "conda", hook, activation.name), ()
+        return _conda(activation, inherited)
     return (), ()
 
 
-def _conda_hook(inherited: Mapping[str, str]) -> str:
-    found = inherited.get("CONDA_EXE") or shutil.which("conda", path=inherited.get("PATH"))
-    if found:
-        hook = Path(found).parent.parent / "etc" / "profile.d" / "conda.sh"
-        if hook.is_file():
-            return str(hook)
+def _conda(activation: Activation, inherited: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Conda's own activation where its hook is found, since packages hang scripts on it; else its folder first."""
+    hook = conda.hook_of(inherited, activation.hook)
+    folder = conda.find(activation.name, activation.hook, inherited)
+    if hook is not None and hook.is_file():
+        # The values are arguments of the script, never part of its text. conda.sh is not written for `set -u`.
+        script = 'source "$1" && conda activate "$2" && shift 2 && exec "$@"'
+        return ("bash", "-c", script, "conda", str(hook), str(folder or activation.name)), ()
+    if folder is not None:
+        path = f"{folder / 'bin'}:{inherited.get('PATH', os.defpath)}"
+        return (), (("PATH", path), ("CONDA_PREFIX", str(folder)), ("CONDA_DEFAULT_ENV", activation.name))
     raise LaunchError(t("conda is not found here; set conda_hook to the path of its etc/profile.d/conda.sh"))
 
 

@@ -60,7 +60,8 @@ class RunView:
     errors: tuple[ErrorMark, ...] = ()
     """The first error-like line of each file, the console first, then by rank."""
     done: bool = False
-    """The program said that it ended well; without such a line only the exit code knows."""
+    """The training is over: the program said so, or its closing row came after a checkpoint of the very last step
+    (torchrun ends the rank that would say so when another one dies on its way out)."""
     last_output: float | None = None
     """When the console, the metrics or a rank's log last grew, in seconds since the epoch."""
     behind: bool = False
@@ -192,11 +193,19 @@ class RunReader:
             facts=MappingProxyType(dict(console.milestones.facts)),
             ranks=self._ranks,
             errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
-            done="done" in console.milestones.lines,
+            done="done" in console.milestones.lines or _trained(table, console.milestones.ordered_checkpoints()),
             last_output=max((file.modified for file in files if file.modified is not None), default=None),
             behind=any(file.behind for file in files),
             problems=tuple(str(problem) for file in files for problem in file.problems),
         )
+
+
+def _trained(table: MetricTable, checkpoints: tuple[Checkpoint, ...]) -> bool:
+    """The Trainer's closing row, with every step done and the last one's weights saved."""
+    end = table.last.get("end")
+    if end is None or table.total is None or end.step != table.total:
+        return False
+    return any(one.step == table.total for one in checkpoints)
 
 
 class _Watched(Protocol):

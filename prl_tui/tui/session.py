@@ -19,6 +19,13 @@ DEPTH = 200
 """Changes that can be undone."""
 
 
+NOT_OF_THE_CONFIG: Mapping[str, Any] = {
+    "node_gpus": None, "gpus": None, "port_owner": None, "missing_files": (), "found": {},
+    "environment": "", "no_environment": "", "silent_environment": "", "no_launcher": "",
+}  # fmt: skip
+"""What of this box stands against a launch here, and says nothing about the config."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A config with what the checks say of it, for any platform and for this box."""
@@ -32,9 +39,7 @@ class Verdict:
         """The config alone, since it may be bound for a platform; with its data and engine as far as they are known."""
         if self.facts is None:
             return checks.check(self.config)
-        return checks.check(
-            self.config, replace(self.facts, node_gpus=None, gpus=None, port_owner=None, missing_files=(), found={})
-        )
+        return checks.check(self.config, replace(self.facts, **NOT_OF_THE_CONFIG))
 
     @cached_property
     def here(self) -> tuple[Finding, ...]:

@@ -31,10 +31,6 @@ VIEWS = ("-presets", "-preview", "-full-verdict")
 """Classes that show one pane alone where there is little room."""
 
 
-SHOWN = ("torch", "trl", "ms-swift")
-"""Packages of the training environment that the first line names."""
-
-
 class ConfigureScreen(Place):
     """The first place."""
 
@@ -152,8 +148,9 @@ class ConfigureScreen(Place):
         config = self.session.config
         stack = self.session.verdict.report.stack
         facts = self.session.facts
-        installed = " · ".join(f"{n} {v}" for n, v in facts.versions.items() if n in SHOWN) if facts is not None else ""
-        about = [str(config.recipe.data.title), t("rules of {stack}", stack=stack.title), installed]
+        installed = facts.environment if facts is not None else ""
+        place = t("environment {words}", words=installed) if installed else ""
+        about = [str(config.recipe.data.title), t("rules of {stack}", stack=stack.title), place]
         self.query_one(TopBar).say(" · ".join(part for part in about if part))
         name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
         self._say(
