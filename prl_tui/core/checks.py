@@ -153,6 +153,7 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     found = [*engine.place(config, facts), *(_missing(config, path) for path in facts.missing_files)]
+    found += _patterns(config, facts)
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts)

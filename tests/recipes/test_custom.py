@@ -123,7 +123,7 @@ async def test_the_form_edits_free_fields(app, tmp_path, monkeypatch):
         assert config.value("arguments") == ("--lr", "1e-4", "--note", "x")
         assert config.value("environment") == ("A=1", "B=2")
         assert place.session.verdict.plan.argv[-5:] == ("train.py", "--lr", "1e-4", "--note", "x")
-        assert "✗" not in text_of(place.verdict)
+        assert place.session.verdict.report.ok, text_of(place.verdict)  # of the config: this box may have no torchrun
 
 
 @pytest.fixture
