@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from prl_tui.cli import streams
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
 
@@ -17,7 +18,8 @@ def app(args: argparse.Namespace) -> int:  # noqa: ARG001
     from prl_tui.tui.app import PrlApp
 
     screen = PrlApp()
-    screen.run()
+    with streams.as_they_were():
+        screen.run()
     if screen.return_code:
         return Exit.IMPOSSIBLE  # Textual has told why
     if screen.watched is not None:

@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import sys
 
-from prl_tui.cli import running, sources, watching
+from prl_tui.cli import running, sources, streams, watching
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, resolve
@@ -38,6 +38,7 @@ def demo(args: argparse.Namespace) -> int:
         return watching.follow_plain(folder)
     from prl_tui.tui.app import PrlApp
 
-    code = PrlApp(watch=folder, leave_when_done=True).run()
+    with streams.as_they_were():
+        code = PrlApp(watch=folder, leave_when_done=True).run()
     watching.tell_after(folder)
     return Exit.OK if code is None else code

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from prl_tui.cli import running
+from prl_tui.cli import running, streams
 from prl_tui.cli.exits import Exit
 from prl_tui.i18n import t
 from prl_tui.runs import overview
@@ -34,7 +34,8 @@ def follow(folder: RunFolder, plain: bool) -> int:
         return follow_plain(folder)
     from prl_tui.tui.app import PrlApp
 
-    PrlApp(watch=folder).run()
+    with streams.as_they_were():
+        PrlApp(watch=folder).run()
     tell_after(folder)
     return Exit.OK
 
