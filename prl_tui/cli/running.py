@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 
 from prl_tui.cli import box, settings, sources
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_exact
 from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import Report
-from prl_tui.i18n import nt, t
+from prl_tui.i18n import nt, t, visible
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
@@ -35,7 +35,7 @@ def launch(args: argparse.Namespace) -> int:
             print(t("Not launched. --no-probe launches without asking the training environment."), file=sys.stderr)
         return Exit.FINDINGS
     for finding in report.findings:
-        print(f"{'!' if finding.severity == 'warning' else '·'} {finding.message}", file=sys.stderr)
+        print(f"{'!' if finding.severity == 'warning' else '·'} {visible(finding.message)}", file=sys.stderr)
     if args.dry_run:
         return _dry_run(report)
     job = job_of(report)
@@ -43,7 +43,7 @@ def launch(args: argparse.Namespace) -> int:
         return foreground(job)
     folder = begin(job)
     if args.json:
-        print(json.dumps({"id": folder.id, "folder": str(folder.path)}, ensure_ascii=False))
+        print_json({"id": folder.id, "folder": str(folder.path)}, None)
         return Exit.OK
     if args.detach:
         print(folder.id)
@@ -73,10 +73,18 @@ def begin(job: launcher.Job) -> RunFolder:
 
 def foreground(job: launcher.Job) -> int:
     """Start a job and stay: its output on stdout, its exit code as ours."""
+    lost: list[str] = []
 
     def show(data: bytes) -> None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        if lost:
+            return
+        try:
+            write_exact(data)
+        except (BrokenPipeError, OutputLostError) as error:  # the run goes on, and its code is still ours
+            lost.append(str(error))
+            drop_stdout()
+            if isinstance(error, OutputLostError):
+                print(t("the output cannot be written: {reason}.", reason=error), file=sys.stderr)
 
     def told(folder: RunFolder) -> None:
         print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
@@ -109,14 +117,16 @@ def runs(args: argparse.Namespace) -> int:
     """`prl-tui runs`: newest first."""
     found = overview.overviews(paths.runs_dir(), args.n)
     if args.json:
-        print(json.dumps([overview.as_data(one) for one in found], ensure_ascii=False, indent=1))
+        print_json([overview.as_data(one) for one in found])
         return Exit.OK
     if not found:
         print(t("There are no runs yet"), file=sys.stderr)
     for one in found:
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
         progress = overview.progress_words(one)
-        print(f"{one.id}  {overview.state_word(one.status.state):<26} {began}  {one.source:<32} {progress}".rstrip())
+        print(
+            f"{one.id}  {overview.state_word(one.status.state):<26} {began}  {visible(one.source):<32} {progress}".rstrip()
+        )
     return Exit.OK
 
 
@@ -146,7 +156,7 @@ def stop(args: argparse.Namespace) -> int:
         if time.monotonic() > deadline:
             raise CommandError(t("run {id} is still there; see `prl-tui runs`.", id=folder.id), Exit.IMPOSSIBLE)
     if args.json:
-        print(json.dumps({"id": folder.id, "result": result.code}, ensure_ascii=False))
+        print_json({"id": folder.id, "result": result.code}, None)
     else:
         told = (
             t("run {id} had ended before")

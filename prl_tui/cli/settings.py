@@ -9,19 +9,13 @@ from pathlib import Path
 
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.streams import print_json, write_exact
 from prl_tui.core import assess, checks, stacks
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.values import number, show
-from prl_tui.i18n import t
-
-
-def print_json(data: object) -> None:
-    """Data on stdout."""
-    import json
-
-    print(json.dumps(data, ensure_ascii=False, indent=1))
+from prl_tui.i18n import t, visible
 
 
 def recipes(args: argparse.Namespace) -> int:
@@ -38,7 +32,7 @@ def recipes(args: argparse.Namespace) -> int:
         return Exit.OK
     width = max((len(name) for name in found.recipes), default=0)
     for recipe in found.recipes.values():
-        print(f"{recipe.name:<{width}}  {recipe.data.title}")
+        print(f"{recipe.name:<{width}}  {visible(str(recipe.data.title))}")
     return Exit.OK
 
 
@@ -102,7 +96,7 @@ def _print_presets(rows: list[dict[str, object]]) -> None:
     print(" " * width + "".join(f"{title:>7}" for title, _ in columns))
     for row in rows:
         cells = "".join(f"{'–' if row[key] is None else row[key]:>7}" for _, key in columns)
-        print(f"{row['preset']!s:<{width}}{cells}   {row['title']}")
+        print(f"{row['preset']!s:<{width}}{cells}   {visible(str(row['title']))}")
 
 
 def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
@@ -131,7 +125,7 @@ def _print_fields(recipe: Recipe, preset: str) -> None:
         value = config.text(field.key) or "–"
         bounds = "" if field.min is None else f" ≥ {number(field.min)}"
         choices = f" ({', '.join(field.choices)})" if field.choices else bounds
-        print(f"{field.key:<{width}}  {value}{choices}   {field.label}   {field.override}")
+        print(f"{field.key:<{width}}  {visible(value)}{choices}   {field.label}   {field.override}")
 
 
 def check(args: argparse.Namespace) -> int:
@@ -252,7 +246,7 @@ def export(args: argparse.Namespace) -> int:
     for loss in exported.losses:
         print(f"! {loss}", file=sys.stderr)
     if args.output is None or args.output == "-":
-        _print_exact(exported.text)
+        write_exact(exported.text.encode())
         return Exit.OK
     from prl_tui.cli.writing import write
 
@@ -264,13 +258,6 @@ def _for_stack(config: RunConfig, stack: str | None) -> RunConfig:
     if not stack or "stack" not in config.settings:
         return config
     return config.with_values({"stack": stack}, Source.SET)
-
-
-def _print_exact(text: str) -> None:
-    """A file's text on stdout: UTF-8 whatever the locale says."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
 
 
 __all__ = ["check", "export", "lines", "presets", "recipes", "show", "verdict"]
