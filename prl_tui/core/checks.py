@@ -63,8 +63,7 @@ def _through_files(config: RunConfig, facts: Facts) -> tuple[RunConfig, frozense
         return config, _NONE, _NONE
     from prl_tui.core import files, given
 
-    written = frozenset(one.key for one in config.recipe.data.write if one.key and files.is_written(one, config))
-    return given.effective(config, facts), files.idle(config), written
+    return given.effective(config, facts), files.idle(config), files.replaced(config)
 
 
 def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:

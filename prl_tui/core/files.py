@@ -70,6 +70,11 @@ def written(config: RunConfig) -> tuple[Written, ...]:
     return tuple(found)
 
 
+def replaced(config: RunConfig) -> frozenset[str]:
+    """Fields that name a file which the plan writes: its own path goes in their place."""
+    return frozenset(one.key for one in config.recipe.data.write if one.key and is_written(one, config))
+
+
 def carried(recipe: Recipe) -> frozenset[str]:
     """Fields that reach the program through a file alone."""
     named = {key for template in recipe.data.write for key in template.named()}

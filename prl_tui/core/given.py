@@ -83,10 +83,16 @@ def _find(given: tuple[Any, ...], template: Template) -> Given | None:
 
 def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """What is wrong with such files, and what of the config they leave without effect."""
-    idle = files.idle(config)
+    idle, replaced = files.idle(config), files.replaced(config)
     for key, setting in config.settings.items():
-        if key in idle and setting.source > Source.PRESET and setting.value != config.baseline().settings[key].value:
+        if setting.source <= Source.PRESET or setting.value == config.baseline().settings[key].value:
+            continue
+        if key in idle:
             yield _without_effect(config, key)
+        elif key in replaced:
+            label = config.recipe.by_key[key].label
+            message = t("{label} has no effect: that file is written from these settings.", label=label)
+            yield Finding("field-without-effect", "warning", key, message)
     if any(one.kind == "accelerate" and files.is_written(one, config) for one in config.recipe.data.write):
         from prl_tui.core import accelerate
 

@@ -75,12 +75,12 @@ def _given(config: RunConfig, here: Path) -> tuple[tuple[Any, ...], RunConfig]:
     return known, given.effective(config, Facts(given=known))
 
 
-def _written(config: RunConfig) -> set[str]:
+def _written(config: RunConfig) -> frozenset[str]:
     if not config.recipe.data.write:
-        return set()
+        return frozenset()
     from prl_tui.core import files
 
-    return {template.key for template in config.recipe.data.write if files.is_written(template, config)}
+    return files.replaced(config)
 
 
 def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:

@@ -60,6 +60,17 @@ def test_a_field_that_only_the_file_carries_has_no_effect_and_the_fix_writes_it(
     assert codes(fixed) == []
 
 
+def test_a_file_that_is_not_used_is_named_too():
+    found = report("vlm-sft", "two-gpu", config="mine.yaml", config_source="generate")
+    assert [(f.code, f.field) for f in found.findings] == [("field-without-effect", "config")]
+
+
+def test_wrong_values_without_effect_are_no_errors():
+    found = report("reward-model", "single-gpu", batch_size="many")
+    assert found.ok
+    assert codes(found) == ["field-without-effect"]
+
+
 def test_no_fix_changes_what_stands_in_a_file():
     found = report("vlm-sft", "two-gpu", "training:\n  accumulation_steps: 4\n", batch_size=1)
     fixes = [dict(fix.changes) for f in found.findings for fix in f.fixes]

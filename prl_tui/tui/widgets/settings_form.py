@@ -39,7 +39,7 @@ def _idle(config: RunConfig | None) -> frozenset[str]:
         return frozenset()
     from prl_tui.core import files
 
-    return files.idle(config)
+    return files.idle(config) | files.replaced(config)
 
 
 def _cut(pieces: list[Piece], room: int) -> list[Piece]:
@@ -105,7 +105,7 @@ class SettingsForm(Rows):
         self._needle = ""
         self._findings: dict[str, str] = {}
         self._idle: frozenset[str] = frozenset()
-        """Fields that stand in a file of the person's: shown only when somebody looks for them."""
+        """Fields without effect now, by where the program's file comes from: shown only when somebody looks for them."""
 
     def on_mount(self) -> None:
         """The frame's title."""
