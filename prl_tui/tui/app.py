@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prl_tui.machine.gpu_feed import GpuFeed, Reading
     from prl_tui.runs.folder import RunFolder
     from prl_tui.tui.feeds import BoxFacts, RunFeed
+    from prl_tui.tui.launching import Launching
 
 HERE = Path(__file__).parent
 SETTLED = 2.0
@@ -127,6 +128,8 @@ class PrlApp(App[int]):
 
     def on_unmount(self) -> None:
         """Let the feeds go; nothing here is waited for."""
+        if self._session is not None:
+            self.launching.cancel(self._session)
         if self._gpus is not None:
             self._gpus.stop()
         for feed in self._feeds.values():
@@ -222,48 +225,20 @@ class PrlApp(App[int]):
 
     # --- launching ------------------------------------------------------------------------------------------------
 
-    def launch(self, session: Session) -> None:
-        """Start what the session holds, if nothing stands against it; a warning is asked about first."""
-        from prl_tui.core import words
-        from prl_tui.tui.screens.dialogs import Question
+    @cached_property
+    def launching(self) -> Launching:
+        """What the launch keys do."""
+        from prl_tui.tui.launching import Launching
 
-        verdict = session.verdict
-        if verdict.facts is None:
-            self.tell(t("Still looking at this box; try again in a moment."), "warning")
-            return
-        if not verdict.can_launch:
-            findings = [*verdict.report.findings, *verdict.here]
-            first = next(finding for finding in findings if finding.severity == "error")
-            self.tell(t("Not launched: {reason}", reason=first.message), "error")
-            return
-        warnings = [finding for finding in verdict.here if finding.severity == "warning"]
-        if not warnings:
-            self._start(session)
-            return
+        return Launching(self)
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._start(session)
+    def refresh_place(self) -> None:
+        """Draw the configure screen anew, if it is the place."""
+        from prl_tui.tui.screens.configure import ConfigureScreen
 
-        details = "\n".join(f"{words.GLYPHS[finding.severity]} {finding.message}" for finding in warnings)
-        self.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
-
-    def _start(self, session: Session) -> None:
-        plan, steps = session.verdict.plan, session.verdict.report.steps
-        total = steps.logged if steps is not None else None
-
-        def work() -> None:
-            from prl_tui.machine import paths
-            from prl_tui.runs import launcher, plans
-
-            try:
-                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), total=total))
-            except launcher.LaunchError as error:
-                self.call_later(self.tell, error.sentence, "error")
-                return
-            self.call_later(self.open_run, folder)
-
-        self.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)
+        for screen in self.screen_stack:
+            if isinstance(screen, ConfigureScreen):
+                screen.update()
 
     # --- the rest -------------------------------------------------------------------------------------------------
 

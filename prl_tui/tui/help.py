@@ -18,6 +18,7 @@ def configure_help() -> str:
             t("a  show every setting             /  find a setting by name"),
             "",
             t("f  apply the first way out        l  launch on this box"),
+            t("t  try the training environment   L  launch without trying it"),
             t("e  write a script or TOML file    s  save as a preset of your own"),
             t("p  presets     v  preview: command, bash, TOML     r  next recipe"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),

@@ -43,6 +43,8 @@ class ConfigureScreen(Place):
         Binding("p", "presets", t("presets")),
         Binding("v", "preview", t("preview"), tooltip=t("The exact command, bash and TOML")),
         Binding("slash", "find", t("find"), tooltip=t("Find a setting")),
+        Binding("t", "probe", t("try the environment"), show=False, tooltip=t("Import the trainer, read the command")),
+        Binding("L", "launch_unprobed", t("launch without the probe"), show=False),
         Binding("d", "full_verdict", t("whole verdict"), show=False),
         Binding("r", "next_recipe", t("recipe"), show=False),
         Binding("u,ctrl+z", "undo", t("undo"), show=False),
@@ -130,7 +132,8 @@ class ConfigureScreen(Place):
             if finding.field and ORDER[finding.severity] < ORDER.get(worst.get(finding.field, ""), 9):
                 worst[finding.field] = finding.severity
         self.form.show(self.session.config, worst)
-        self.verdict.show(verdict)
+        probe = self.session.probe
+        self.verdict.show(verdict, probe.words() if probe is not None else "")
         if self.preview.display:
             self.preview.show(verdict.plan)
         self._about()
@@ -176,6 +179,8 @@ class ConfigureScreen(Place):
         self._say("#gpu-line", Content(safe(words)))
         if facts is not None and facts != self.session.facts:
             self.session.facts = facts
+            self.update()
+        elif self.session.probe is not None and self.session.probe.running:
             self.update()
         self._mark_gpus()
 
@@ -296,7 +301,11 @@ class ConfigureScreen(Place):
         self.preview.query_one("#preview-text").focus()
 
     def action_back(self) -> None:
-        """From a pane back to the form."""
+        """From a pane back to the form; a probe that runs is ended first."""
+        if self.prl.launching.cancel(self.session):
+            self.prl.tell(t("The probe was ended."))
+            self.update()
+            return
         if self.query("#finder"):
             self.query_one("#finder").remove()
             self.form.find("")
@@ -353,8 +362,21 @@ class ConfigureScreen(Place):
 
     def action_launch(self) -> None:
         """Start the run on this box, as it is now."""
+        self._launch(probe=True)
+
+    def action_launch_unprobed(self) -> None:
+        """Start the run without asking the training environment."""
+        self._launch(probe=False)
+
+    def action_probe(self) -> None:
+        """Try the training environment, start nothing."""
+        self.prl.launching.probe(self.session)
+        self.update()
+
+    def _launch(self, probe: bool) -> None:
         self._look_at_gpus()
-        self.prl.launch(self.session)
+        self.prl.launching.launch(self.session, probe)
+        self.update()
 
     def action_export(self) -> None:
         """Write a file."""

@@ -88,6 +88,8 @@ class WatchScreen(Place):
 
     def on_mount(self) -> None:
         """Start the two clocks: the logs', and everybody else's."""
+        if not self.query("#gpus"):
+            return  # the app is leaving: nothing was composed
         self.query_one("#gpus").border_title = t("GPUs")
         self.add_class("-on-logs")
         self._show_tab(0)
