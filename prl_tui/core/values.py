@@ -170,11 +170,15 @@ def _list(_field: Field, raw: object) -> tuple[Any, str]:
 def _json(field: Field, raw: object) -> tuple[Any, str]:
     try:
         text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        json.loads(text)
+        json.loads(text, parse_constant=_no_constant)
     except (ValueError, TypeError, RecursionError):
         return None, t("{key}: {value} is not JSON; {example} would work.", key=field.key, value=quote(raw),
                        example=example(field))  # fmt: skip
     return text, ""
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)  # NaN and Infinity are Python's, not JSON's
 
 
 def _text(field: Field, raw: object) -> tuple[Any, str]:
