@@ -165,8 +165,10 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
 
 def _count_rows(config: RunConfig) -> int | None:
     """The rows of the training data, where its files lie here."""
+    from prl_tui.machine import paths
+
     keys = [key for key in config.recipe.data.batch.rows if key in config.settings]
-    base = Path(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
+    base = paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
     if not any((base / name).is_file() or "*" in name for key in keys for name in config.text(key).split()):
         return None
     from prl_tui.machine import rows

@@ -75,7 +75,7 @@ def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[s
     if asked:
         always |= asked
         case, _ = judge(repairs.applied(config, always))
-    forced = frozenset(part for part in TUNABLE if part in case.values and _is_bad(config, part))
+    forced = frozenset(part for part in TUNABLE if part in case.values and _is_bad(sound, part))
     found = assess(case)
     if case.node_gpus == 0 and case.needs_gpu:
         return ()  # no change of fields gives a node a GPU

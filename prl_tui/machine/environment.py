@@ -57,7 +57,7 @@ def interpreter(activation: Activation, environment: Mapping[str, str] | None = 
     if activation.kind == "this":
         return Path(sys.executable)
     if activation.kind == "venv":
-        return _existing(Path(activation.name).expanduser() / "bin" / "python")
+        return _existing(paths.expanded(activation.name) / "bin" / "python")
     if activation.kind == "conda":
         return _conda(activation, values)
     found = shutil.which("python", path=values.get("PATH")) or shutil.which("python3", path=values.get("PATH"))
@@ -66,10 +66,10 @@ def interpreter(activation: Activation, environment: Mapping[str, str] | None = 
 
 def _conda(activation: Activation, values: Mapping[str, str]) -> Path | None:
     if "/" in activation.name:
-        return _existing(Path(activation.name).expanduser() / "bin" / "python")
+        return _existing(paths.expanded(activation.name) / "bin" / "python")
     roots = []
     if activation.hook:
-        roots.append(Path(activation.hook).expanduser().parent.parent.parent)
+        roots.append(paths.expanded(activation.hook).parent.parent.parent)
     if values.get("CONDA_EXE"):
         roots.append(Path(values["CONDA_EXE"]).parent.parent)
     roots.append(Path(values.get("HOME", "/")) / ".conda")

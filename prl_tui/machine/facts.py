@@ -12,7 +12,7 @@ from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
 from prl_tui.core.value import Value
 from prl_tui.i18n import t
-from prl_tui.machine import environment, rows
+from prl_tui.machine import environment, paths, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 
 
@@ -46,7 +46,7 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
 
 
 def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:
-    base = here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
+    base = here / paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else here
     wanted = [fill(file, config) for file in config.recipe.data.files]
     return tuple(name for name in wanted if name and not (base / name).exists())
 

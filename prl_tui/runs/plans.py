@@ -15,6 +15,7 @@ from prl_tui.core.plan import Activation, LaunchPlan, with_port
 from prl_tui.core.recipe import Outputs
 from prl_tui.core.value import plain
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.machine.ports import free_port
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.records import Broken
@@ -28,7 +29,7 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
     if not plan.port_fixed:
         plan = with_port(plan, free_port())
     inherited = os.environ if environment is None else environment
-    cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
+    cwd = (here / paths.expanded(plan.workdir)) if plan.workdir else here
     if not cwd.is_dir():
         raise LaunchError(t("The working directory {path} is missing", path=cwd))
     prefix, added = _activated(plan.activation, inherited)
@@ -78,7 +79,7 @@ def _activated(
     if activation.kind == "this":
         return (), (("PATH", f"{Path(sys.executable).parent}:{path}"),)
     if activation.kind == "venv":
-        folder = Path(activation.name).expanduser().absolute()
+        folder = paths.expanded(activation.name).absolute()
         if not (folder / "bin" / "python").exists():
             raise LaunchError(t("There is no virtual environment in {path}", path=folder))
         return (), (("PATH", f"{folder / 'bin'}:{path}"), ("VIRTUAL_ENV", str(folder)))
