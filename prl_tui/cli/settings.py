@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from prl_tui.cli import sources
@@ -14,6 +15,7 @@ from prl_tui.core import assess, checks, stacks
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
+from prl_tui.core.value import replace
 from prl_tui.core.values import number, show
 from prl_tui.i18n import t, visible
 
@@ -198,8 +200,10 @@ def _given(config: RunConfig) -> tuple[object, ...]:
 
 def _count_rows(config: RunConfig) -> int | None:
     """The rows of the training data, where its files lie here."""
+    from prl_tui.machine import paths
+
     keys = [key for key in config.recipe.data.batch.rows if key in config.settings]
-    base = Path(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
+    base = paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
     if not any((base / name).is_file() or "*" in name for key in keys for name in config.text(key).split()):
         return None
     from prl_tui.machine import rows
@@ -243,7 +247,7 @@ def export(args: argparse.Namespace) -> int:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
     exported = FORMATS[args.format](plans.build(_for_stack(report.config, args.stack)))
-    for loss in exported.losses:
+    for loss in (*exported.losses, *_stack_lost(report.config, args)):
         print(f"! {loss}", file=sys.stderr)
     if args.output is None or args.output == "-":
         write_exact(exported.text.encode())
@@ -255,9 +259,20 @@ def export(args: argparse.Namespace) -> int:
 
 def _for_stack(config: RunConfig, stack: str | None) -> RunConfig:
     """The config whose file checks by the stack that this command checked by."""
-    if not stack or "stack" not in config.settings:
+    if not stack:
         return config
-    return config.with_values({"stack": stack}, Source.SET)
+    if "stack" in config.settings:
+        return config.with_values({"stack": stack}, Source.SET)
+    return replace(config, recipe=config.recipe.on_stack(stack))
+
+
+def _stack_lost(config: RunConfig, args: argparse.Namespace) -> Iterator[str]:
+    """What is said where the file has no place for the stack that was named."""
+    if args.stack and args.format == "toml" and "stack" not in config.settings:
+        yield t(
+            "--stack {name} is not in this file, since {recipe} has no such field: give it with the file again.",
+            name=args.stack, recipe=config.recipe.name,
+        )  # fmt: skip
 
 
 __all__ = ["check", "export", "lines", "presets", "recipes", "show", "verdict"]

@@ -11,7 +11,7 @@ from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.steps import Schedule, Steps
 from prl_tui.core.templates import PLACE
 from prl_tui.core.values import number
-from prl_tui.i18n import t
+from prl_tui.i18n import nt, t
 
 WEEK = 7 * 86400
 SHORT = 300
@@ -25,8 +25,10 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
     if total is None:
         return
     if schedule.save_steps and schedule.save_steps > total:
-        message = t(
+        message = nt(
+            "The run ends after {total} step, before the first save at step {every}.",
             "The run ends after {total} steps, before the first save at step {every}.",
+            total,
             total=f"{total:,}",
             every=schedule.save_steps,
         )
@@ -50,7 +52,8 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
 def span(seconds: float) -> str:
     """A length of time in words: `3.2 hours`."""
     if seconds < 5400:
-        return t("{n} minutes", n=f"{seconds / 60:.0f}")
+        minutes = max(1, round(seconds / 60))
+        return nt("{n} minute", "{n} minutes", minutes)
     if seconds < 2 * 86400:
         return t("{n} hours", n=f"{seconds / 3600:.1f}")
     return t("{n} days", n=f"{seconds / 86400:.1f}")

@@ -263,6 +263,10 @@ class Recipe:
         """The same recipe with more presets behind its own."""
         return Recipe(self.data, self.fields, {**self.presets, **extra}, self.origin)
 
+    def on_stack(self, stack: str) -> Recipe:
+        """The same recipe for another generation of its engine."""
+        return Recipe(replace(self.data, stack=stack), self.fields, self.presets, self.origin)
+
 
 def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, checked: bool = False) -> Recipe:
     """The recipe with its shared fields and their defaults; ValueError names a key that does not fit.

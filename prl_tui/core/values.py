@@ -170,23 +170,44 @@ def _choice(field: Field, raw: object) -> tuple[Any, str]:
     )  # fmt: skip
 
 
-def _list(_field: Field, raw: object) -> tuple[Any, str]:
-    if isinstance(raw, (list, tuple)):
-        return tuple(str(item) for item in raw), ""
-    return tuple(str(raw).split()), ""
+def _list(field: Field, raw: object) -> tuple[Any, str]:
+    if isinstance(raw, str):
+        return tuple(raw.split()), ""
+    items = raw if isinstance(raw, (list, tuple)) else (raw,)
+    if not all(_is_word(item) for item in items):
+        return None, _not_text(field, raw)
+    return tuple(item if isinstance(item, str) else show(field, item) for item in items), ""
+
+
+def _is_word(raw: object) -> bool:
+    """A text, or a number that can stand for one; no table, list, date, or yes and no."""
+    return isinstance(raw, (str, int, float)) and not isinstance(raw, bool)
+
+
+def _not_text(field: Field, raw: object) -> str:
+    figures = {"key": field.key, "value": quote(raw), "example": example(field)}
+    if field.type == "list":
+        return t("{key}: {value} is not a list of texts; {example} would work.", **figures)
+    return t("{key}: {value} is not a text; {example} would work.", **figures)
 
 
 def _json(field: Field, raw: object) -> tuple[Any, str]:
     try:
         text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        json.loads(text)
+        json.loads(text, parse_constant=_no_constant)
     except (ValueError, TypeError, RecursionError):
         return None, t("{key}: {value} is not JSON; {example} would work.", key=field.key, value=quote(raw),
                        example=example(field))  # fmt: skip
     return text, ""
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(name)  # NaN and Infinity are Python's, not JSON's
+
+
 def _text(field: Field, raw: object) -> tuple[Any, str]:
+    if not _is_word(raw):
+        return None, _not_text(field, raw)
     return (raw if isinstance(raw, str) else show(field, raw)), ""
 
 

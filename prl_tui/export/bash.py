@@ -13,7 +13,7 @@ from prl_tui.core.config import template_keys
 from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
-from prl_tui.export import bash_files, bash_rules, bash_words
+from prl_tui.export import bash_files, bash_rules, bash_values, bash_words
 from prl_tui.export.model import Export, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
@@ -85,6 +85,7 @@ def _functions(plan: LaunchPlan) -> list[str]:
     empty = t("is empty")
     one_file = t("must match exactly one file: ")
     needed = t("is needed and has no value")
+    types = {field.type for field in plan.config.recipe.fields}
     fixed = t("cannot be changed here; export again with another value. In this file it is: ")
     return [
         "visible() { # sets shown: $1 with control characters as escapes, so that a value stays on its line",
@@ -106,12 +107,8 @@ def _functions(plan: LaunchPlan) -> list[str]:
         f'  [[ $2 =~ ^(0|-?[123456789][0123456789]{{0,14}})$ ]] || fail "$1 {whole}$2"',
         f'  (( $2 >= $3 && $2 <= $4 )) || fail "$1 {whole}$2"',
         "}",
-        "decimal() { # VARIABLE VALUE LEAST MOST",
-        "  local digits='[0123456789]'",
-        "  [[ $2 =~ ^-?(0|[123456789]$digits*)?([.]$digits*)?([eE][+-]?$digits+)?$ && $2 =~ ^-?[.]?$digits ]] ||",
-        f'    fail "$1 {decimal}$2"',
-        f'  awk "BEGIN {{ exit !($2 >= $3 && $2 <= $4) }}" </dev/null 2>/dev/null || fail "$1 {decimal}$2"',
-        "}",
+        *(bash_values.decimal(decimal) if "float" in types else ()),
+        *(bash_values.json(t("needs JSON; this is not: ")) if "json" in types else ()),
         "one_of() { # VARIABLE VALUE CHOICE...",
         "  local variable=$1 value=$2 choice",
         "  shift 2",
@@ -197,6 +194,8 @@ def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str
         yield f'{unless_empty}whole {variable} "${name}" {least} {most}'
     elif field.type == "float":
         yield f'{unless_empty}decimal {variable} "${name}" {least} {most}'
+    elif field.type == "json":
+        yield f'{unless_empty}json {variable} "${name}"'
     elif field.type in {"choice", "bool"}:
         choices = field.choices if field.type == "choice" else field.words
         yield f'{unless_empty}one_of {variable} "${name}" {" ".join(literal(choice) for choice in choices)}'

@@ -13,7 +13,7 @@ from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
-from prl_tui.machine import environment, rows
+from prl_tui.machine import environment, paths, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 
 
@@ -106,7 +106,7 @@ def matches(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:
 def base_of(config: RunConfig, here: Path) -> Path:
     """Where the command runs: relative paths start there."""
     workdir = config.value("workdir") if "workdir" in config.settings else None
-    return here / Path(str(workdir or "")).expanduser()
+    return here / paths.expanded(str(workdir or ""))
 
 
 LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")

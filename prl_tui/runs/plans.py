@@ -14,7 +14,7 @@ from prl_tui.core.plan import Activation, LaunchPlan, with_port
 from prl_tui.core.recipe import Outputs
 from prl_tui.core.value import plain
 from prl_tui.i18n import t
-from prl_tui.machine import conda
+from prl_tui.machine import conda, paths
 from prl_tui.machine.ports import free_port
 from prl_tui.runs import records
 from prl_tui.runs.launcher import Inside, Job, LaunchError, OwnFile
@@ -50,7 +50,7 @@ def place(
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...], Path]:
     """Words before a command, variables and the folder that make it run in the plan's place. LaunchError if there is none."""
     inherited = os.environ if environment is None else environment
-    cwd = (here / Path(plan.workdir).expanduser()) if plan.workdir else here
+    cwd = (here / paths.expanded(plan.workdir)) if plan.workdir else here
     if not cwd.is_dir():
         raise LaunchError(t("The working directory {path} is missing", path=cwd))
     return *_activated(plan.activation, inherited), cwd
@@ -110,7 +110,7 @@ def _activated(
     if activation.kind == "this":
         return (), (("PATH", f"{Path(sys.executable).parent}:{path}"),)
     if activation.kind == "venv":
-        folder = Path(activation.name).expanduser().absolute()
+        folder = paths.expanded(activation.name).absolute()
         if not (folder / "bin" / "python").exists():
             raise LaunchError(t("There is no virtual environment in {path}", path=folder))
         return (), (("PATH", f"{folder / 'bin'}:{path}"), ("VIRTUAL_ENV", str(folder)))

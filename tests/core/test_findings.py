@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks, engine
+from prl_tui.core import advice, catalog, checks, engine
+from prl_tui.core import words as text
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, GpuUse
 
@@ -233,3 +234,15 @@ def test_a_variable_that_no_field_reads_is_named_with_the_nearest() -> None:
     assert (found.severity, found.field) == ("warning", "num_generations")
     assert "PRL_NUM_GENERATION " in found.message
     assert "PRL_NUM_GENERATIONS" in found.why
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(20, "1 minute"), (80, "1 minute"), (300, "5 minutes"), (7200, "2.0 hours")]
+)
+def test_a_length_of_time_is_grammatical(seconds: float, words: str) -> None:
+    assert advice.span(seconds) == words
+
+
+def test_one_step_is_one_step() -> None:
+    report = checks.check(config("demo", max_steps=1, save_steps=1))
+    assert (text.length(report), text.on_the_way(report)) == ("1 step", "1 checkpoint and 0 evaluations on the way")

@@ -1,7 +1,8 @@
 """The rules of an exported script against those of `core`, on values that come by environment variables.
 
 Deliberate differences, each with its test: a script refuses where `core` only warns that torch reads a GPU list in an
-odd way (nobody would read the warning), and it does not strip blanks from numbers.
+odd way (nobody would read the warning), it does not strip blanks from numbers, and it compares decimals digit by
+digit where `core` compares what a float holds of them.
 """
 
 from __future__ import annotations
