@@ -115,7 +115,7 @@ def _activated(
             raise LaunchError(t("There is no virtual environment in {path}", path=folder))
         return (), (("PATH", f"{folder / 'bin'}:{path}"), ("VIRTUAL_ENV", str(folder)))
     if activation.kind == "python":
-        python = Path(activation.name).expanduser().absolute()
+        python = paths.expanded(activation.name).absolute()
         if not python.exists():
             raise LaunchError(t("There is no interpreter {path}", path=python))
         return (), (("PATH", f"{python.parent}:{path}"),)
