@@ -8,7 +8,7 @@ import pytest
 
 from prl_tui.core import catalog
 from prl_tui.core.config import resolve
-from prl_tui.runs import history
+from prl_tui.runs import history, records
 from prl_tui.runs.store import make_folder
 
 DEMO = resolve(catalog.load().recipes["demo"], "two-ranks")
@@ -26,7 +26,7 @@ def a_run(root, steps):
     bar = "".join(f"\rTrain:  1%|#| {step}/200 [00:{3 * step:02d}<09:00,  3.00s/it]" for step in range(1, steps + 1))
     (folder.path / "output.log").write_text(bar + "\n")
     info = {"recipe": "demo", "nproc": 2, "cwd": str(folder.path)}
-    (folder.path / "run.json").write_text(json.dumps({"created": 1.0, **info}))
+    (folder.path / "run.json").write_text(json.dumps({"schema": records.SCHEMA, "created": 1.0, **info}))
     return folder
 
 
