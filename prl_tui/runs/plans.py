@@ -23,8 +23,16 @@ RANKED = {"torchrun", "swift"}
 """Launchers that write one log a rank when asked through the environment; accelerate's own defaults beat it."""
 
 
-def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None) -> Job:
-    """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence."""
+def job(
+    plan: LaunchPlan,
+    here: Path,
+    environment: Mapping[str, str] | None = None,
+    more: Mapping[str, object] | None = None,
+) -> Job:
+    """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence.
+
+    `more` goes into the run's record too.
+    """
     if not plan.port_fixed:
         plan = with_port(plan, free_port())
     prefix, added, cwd = place(plan, here, environment)
@@ -33,7 +41,7 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
         env=(*added, *plan.env),
         cwd=cwd,
         per_rank_logs=plan.launcher in RANKED,
-        info=_info(plan),
+        info={**_info(plan), **(more or {})},
     )
 
 
@@ -119,6 +127,7 @@ def _info(plan: LaunchPlan) -> dict[str, Any]:
         "recipe": config.recipe.name,
         "preset": config.preset or None,
         "values": {key: config.text(key) for key, s in config.settings.items() if s.value is not None},
+        "unset": [key for key in config.changed() if config.settings[key].value is None],
         "sources": {key: s.source.word for key, s in config.settings.items() if s.value is not None},
         "changed": list(config.changed()),
         "launcher": plan.launcher,
@@ -155,4 +164,8 @@ def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:
         for key, value in values.items()
         if key in config.recipe.by_key and sources.get(key) not in {"default", "preset"}
     }
+    unset = info.get("unset")
+    changed.update(
+        dict.fromkeys(key for key in (unset if isinstance(unset, list) else ()) if key in config.recipe.by_key)
+    )
     return config.with_values(changed, Source.FILE, dict.fromkeys(changed, str(info.get("id", ""))))
