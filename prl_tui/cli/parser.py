@@ -91,6 +91,12 @@ def _launch(parser: argparse.ArgumentParser) -> None:
     _source(parser)
     parser.add_argument("--stack", metavar="NAME", help=t("the engine's generation, which decides the batch rule"))
     parser.add_argument(
+        "--smoke", type=_count, metavar="N", help=t("N steps that log, evaluate and save: does it work?")
+    )
+    parser.add_argument(
+        "--promote", action="store_true", help=t("SOURCE is a smoke test's run: the same config in full")
+    )
+    parser.add_argument(
         "--no-probe", action="store_true", help=t("launch without trying the training environment first")
     )
     how = parser.add_mutually_exclusive_group()

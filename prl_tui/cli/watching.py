@@ -58,6 +58,8 @@ def follow_plain(folder: RunFolder) -> int:
             print(line, flush=True)
     status = one.status
     print("\n".join(ending(one)), flush=True)
+    if status.exit_code == 0 and one.smoke is not None and not one.smoke.passed:
+        return int(Exit.FINDINGS)
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 
@@ -127,6 +129,10 @@ def ending(one: Overview) -> list[str]:
     took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
     code = "–" if status.exit_code is None else status.exit_code
     lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]
+    if one.smoke is not None:
+        lines.append(("✓ " if one.smoke.passed else "✗ ") + one.smoke.words())
+        if one.smoke.passed:
+            lines.append("  " + t("the full run: prl-tui launch {id} --promote", id=one.id))
     why = overview.reason(one)
     if why:
         lines.append(f"  {plain(why)}")

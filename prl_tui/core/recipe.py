@@ -138,6 +138,25 @@ class Outputs(Value):
     """Patterns of metrics that the program writes as plain lines (`telemetry.console.ConsoleFormat`)."""
 
 
+class Smoke(Value):
+    """The fields that make a run short, so that a few steps show whether it works."""
+
+    steps: str = ""
+    """The field that ends a run after so many optimizer steps; "" where there is none: no smoke test then."""
+    log: str = ""
+    """The field with the steps between two logged lines."""
+    evaluate: str = ""
+    """The field with the steps between two evaluations."""
+    save: str = ""
+    """The field with the steps between two checkpoints."""
+    always_evaluates: bool = False
+    """The program brings its own data to evaluate on."""
+    values: dict[str, Any] = {}
+    """Other fields that saving by steps needs, such as `save_strategy = "steps"`."""
+    evaluating: dict[str, Any] = {}
+    """Other fields that evaluating by steps needs."""
+
+
 class RecipeFile(Value, kw_only=True):
     """The shape of one recipe file."""
 
@@ -167,6 +186,7 @@ class RecipeFile(Value, kw_only=True):
     cpu: str = ""
     """The yes-or-no field that makes a run one without GPUs."""
     outputs: Outputs = Outputs()
+    smoke: Smoke = Smoke()
     presets: dict[str, Preset] = {}
     default_preset: str = ""
 
@@ -230,6 +250,7 @@ def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     found["batch"] = Batch(**{**batch, **lists})
     found["outputs"] = outputs_of(found.get("outputs", {}))
     found["write"] = tuple(templates.template_of(one) for one in found.get("write", ()))
+    found["smoke"] = Smoke(**found.get("smoke", {}))
     for name in ("arguments", "shared", "files"):
         if name in found:
             found[name] = tuple(found[name])
@@ -292,6 +313,10 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, ch
                 raise ValueError(f"presets.{preset_name}.values.{key}: there is no such field")
     if data.cpu and data.cpu not in known:
         raise ValueError(f"cpu: there is no field {data.cpu}")
+    smoke = data.smoke
+    for key in (smoke.steps, smoke.log, smoke.evaluate, smoke.save, *smoke.values, *smoke.evaluating):
+        if key and key not in known:
+            raise ValueError(f"smoke: there is no field {key}")
     fields = [
         replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
     ]

@@ -26,10 +26,17 @@ ACCELERATE_RANKS = ("--log_dir", Inside(records.RANKS), "--tee", "3")
 """What asks accelerate for the same: its options have defaults that beat PET_LOG_DIR and PET_TEE (accelerate 1.15)."""
 
 
-def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None, total: int | None = None) -> Job:
+def job(
+    plan: LaunchPlan,
+    here: Path,
+    environment: Mapping[str, str] | None = None,
+    total: int | None = None,
+    more: Mapping[str, object] | None = None,
+) -> Job:
     """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence.
 
-    `total` is the last step that the program will count to, for one whose log does not say.
+    `total` is the last step that the program will count to, for one whose log does not say; `more` goes into the run's
+    record too.
     """
     if not plan.port_fixed:
         plan = with_port(plan, free_port())
@@ -41,7 +48,7 @@ def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = No
         cwd=cwd,
         per_rank_logs=plan.launcher in RANKED,
         files=tuple(OwnFile(file.name, file.text) for file in plan.files),
-        info={**_info(plan), "total": total},
+        info={**_info(plan), "total": total, **(more or {})},
     )
 
 
@@ -145,6 +152,7 @@ def _info(plan: LaunchPlan) -> dict[str, Any]:
         "recipe": config.recipe.name,
         "preset": config.preset or None,
         "values": {key: config.text(key) for key, s in config.settings.items() if s.value is not None},
+        "unset": [key for key in config.changed() if config.settings[key].value is None],
         "sources": {key: s.source.word for key, s in config.settings.items() if s.value is not None},
         "changed": list(config.changed()),
         "launcher": plan.launcher,
@@ -181,4 +189,8 @@ def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:
         for key, value in values.items()
         if key in config.recipe.by_key and sources.get(key) not in {"default", "preset"}
     }
+    unset = info.get("unset")
+    changed.update(
+        dict.fromkeys(key for key in (unset if isinstance(unset, list) else ()) if key in config.recipe.by_key)
+    )
     return config.with_values(changed, Source.FILE, dict.fromkeys(changed, str(info.get("id", ""))))

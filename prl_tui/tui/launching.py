@@ -12,14 +12,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prl_tui.core import smoke as smokes
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Finding
-from prl_tui.core.plan import LaunchPlan
+from prl_tui.core.plan import LaunchPlan, build
 from prl_tui.i18n import t
 
 if TYPE_CHECKING:
     from prl_tui.tui.app import PrlApp
     from prl_tui.tui.session import Session
+
+
+SMOKE_STEPS = 2
+"""Steps of a smoke test that the app starts."""
 
 
 @dataclass
@@ -59,17 +64,27 @@ class Launching:
     def __init__(self, app: PrlApp) -> None:
         self._app = app
 
-    def launch(self, session: Session, probe: bool = True) -> None:
-        """Start what the session holds, if nothing stands against it; `probe`: try the environment first."""
+    def launch(self, session: Session, probe: bool = True, smoke: bool = False) -> None:
+        """Start what the session holds, if nothing stands against it; `probe`: try the environment first.
+
+        `smoke`: only a few steps of it.
+        """
         if not self._may(session):
+            return
+        if smoke and not smokes.possible(session.config):
+            told = t(
+                "{recipe} has no field that ends a run after so many steps: its file has no [smoke].",
+                recipe=session.config.recipe.name,
+            )
+            self._app.tell(told, "warning")
             return
         tried = session.probe
         if tried is not None and tried.running:
             self._app.tell(tried.words())
         elif probe and not (tried is not None and tried.passed):
-            self.probe(session, lambda: self._ask(session))
+            self.probe(session, lambda: self._ask(session, smoke))
         else:
-            self._ask(session)
+            self._ask(session, smoke)
 
     def probe(self, session: Session, then: Callable[[], None] | None = None) -> None:
         """Try the program in its environment, on a thread; `then` follows if nothing was found against it."""
@@ -123,33 +138,39 @@ class Launching:
         else:
             self._app.tell(t("The probe found nothing against a launch."))
 
-    def _ask(self, session: Session) -> None:
+    def _ask(self, session: Session, smoke: bool) -> None:
         """A warning is asked about first."""
         from prl_tui.core import words
         from prl_tui.tui.screens.dialogs import Question
 
         warnings = [finding for finding in session.verdict.here if finding.severity == "warning"]
         if not warnings:
-            self._start(session)
+            self._start(session, smoke)
             return
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self._start(session)
+                self._start(session, smoke)
 
         details = "\n".join(f"{words.GLYPHS[finding.severity]} {finding.message}" for finding in warnings)
         self._app.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
 
-    def _start(self, session: Session) -> None:
+    def _start(self, session: Session, smoke: bool) -> None:
         plan, steps = session.verdict.plan, session.verdict.report.steps
-        total = steps.logged if steps is not None else None
+        total, more = steps.logged if steps is not None else None, dict[str, object]()
+        if smoke:
+            from prl_tui.runs import smoke as records
+
+            more = {records.KEY: records.record(smokes.wanted(session.config, SMOKE_STEPS))}
+            total = None  # the short run's log says it
+            plan = build(smokes.shrink(session.config, SMOKE_STEPS))
 
         def work() -> None:
             from prl_tui.machine import paths
             from prl_tui.runs import launcher, plans
 
             try:
-                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), total=total))
+                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), total=total, more=more))
             except launcher.LaunchError as error:
                 self._app.call_later(self._app.tell, error.sentence, "error")
                 return

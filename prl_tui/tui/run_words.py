@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
+from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.overview import Overview
@@ -84,6 +85,8 @@ def health(one: Overview) -> tuple[str, str]:
     status, view = one.status, one.view
     if status.state == "failed":
         return _failure(one), "bad"
+    if one.smoke is not None and status.state == "finished":
+        return _smoke(one.smoke)
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"
     if status.state == "finished":
@@ -95,6 +98,13 @@ def health(one: Overview) -> tuple[str, str]:
         shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
         return "✓ " + "   ".join(shown), ""
     return "· " + overview.phase_words(view.phase), ""
+
+
+def _smoke(result: Result) -> tuple[str, str]:
+    """How a smoke test went, and the key that goes on from it."""
+    if result.passed:
+        return f"✓ {result.words()}   P {t('the full run')}", "good"
+    return f"✗ {result.words()}", "bad"
 
 
 def _failure(one: Overview) -> str:

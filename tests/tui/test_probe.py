@@ -10,7 +10,7 @@ from prl_tui.runs import store
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
-from tests.tui.driving import App, configure, text_of, wait_for
+from tests.tui.driving import App, configure, screen, text_of, wait_for
 
 RECIPE = """
 schema = 1
@@ -37,8 +37,8 @@ values = { training_env = "this" }
 def on_program(tmp_path, config_dir, monkeypatch):
     """The app on a program that imports a module with this text."""
 
-    def make(module):
-        (config_dir / "odd.toml").write_text(RECIPE)
+    def make(module, smoke=""):
+        (config_dir / "odd.toml").write_text(RECIPE.replace("[[field]]", f"{smoke}[[field]]"))
         (tmp_path / "train.py").write_text("import odd_module\nprint('ran', flush=True)\n")
         (tmp_path / "odd_module.py").write_text(module)
         monkeypatch.chdir(tmp_path)
@@ -105,3 +105,41 @@ async def test_the_probe_can_be_left_out(on_program):
         await pilot.press("L")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
         assert len(runs()) == 1
+
+
+async def test_a_recipe_without_a_field_for_steps_cannot_be_smoke_tested(on_program):
+    async with on_program("VALUE = 1\n").run_test(size=(120, 40)) as pilot:
+        await configure(pilot)
+        await pilot.press("T")
+        told = await wait_for(
+            pilot, lambda: [n.message for n in pilot.app._notifications if "[smoke]" in n.message], "why"
+        )
+        assert "odd has no field that ends a run" in told[0]
+        assert runs() == []
+
+
+LOGS = """
+import json, os
+os.makedirs("out", exist_ok=True)
+print("[INFO:swift] The logging file will be saved in: out/logging.jsonl")
+with open("out/logging.jsonl", "w") as log:
+    for step in (1, 2):
+        print(json.dumps({"loss": 1.0, "global_step/max_steps": f"{step}/2"}), file=log)
+os.makedirs("out/checkpoint-2", exist_ok=True)
+print("[INFO:swift] Saving model checkpoint to out/checkpoint-2")
+"""
+
+
+async def test_a_smoke_test_says_how_it_went_and_p_brings_the_full_run(on_program, tmp_path):
+    app = on_program("VALUE = 1\n", smoke='[smoke]\nsteps = "steps"\n')
+    (tmp_path / "train.py").write_text(LOGS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        place.session.set_text("steps", "40")
+        place.update()
+        await pilot.press("T")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
+        await wait_for(pilot, lambda: "smoke test passed" in screen(pilot.app), "how it went")
+        await pilot.press("P")
+        place = await configure(pilot)
+        assert place.session.config.number("steps") == 40

@@ -44,6 +44,7 @@ class ConfigureScreen(Place):
         Binding("v", "preview", t("preview"), tooltip=t("The exact command, bash and TOML")),
         Binding("slash", "find", t("find"), tooltip=t("Find a setting")),
         Binding("t", "probe", t("try the environment"), show=False, tooltip=t("Import the trainer, read the command")),
+        Binding("T", "smoke", t("smoke test"), show=False, tooltip=t("Two steps that log, evaluate and save")),
         Binding("L", "launch_unprobed", t("launch without the probe"), show=False),
         Binding("d", "full_verdict", t("whole verdict"), show=False),
         Binding("r", "next_recipe", t("recipe"), show=False),
@@ -373,9 +374,13 @@ class ConfigureScreen(Place):
         self.prl.launching.probe(self.session)
         self.update()
 
-    def _launch(self, probe: bool) -> None:
+    def action_smoke(self) -> None:
+        """A few steps of this config, to see whether it works at all."""
+        self._launch(probe=True, smoke=True)
+
+    def _launch(self, probe: bool, smoke: bool = False) -> None:
         self._look_at_gpus()
-        self.prl.launching.launch(self.session, probe)
+        self.prl.launching.launch(self.session, probe, smoke)
         self.update()
 
     def action_export(self) -> None:

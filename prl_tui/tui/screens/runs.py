@@ -179,18 +179,11 @@ class RunsScreen(Place):
 
     def action_open(self) -> None:
         """Its settings in the form."""
-        from prl_tui.core.config import resolve
-        from prl_tui.runs import plans
-
         one = self._here()
-        info = one.folder.info() if one is not None else None
-        recipe = self.prl.catalog.find(one.recipe) if one is not None and one.recipe else None
-        if one is None or recipe is None or not isinstance(info, dict):
-            self.prl.tell(t("This run's recipe is not known here."), "warning")
-            return
-        base = resolve(recipe, one.preset if one.preset in recipe.presets else "")
-        self.prl.session.load(plans.config_of(info, base))
-        self.prl.action_go("configure")
+        if one is not None:
+            from prl_tui.tui import settings_of_run
+
+            settings_of_run.open_in_form(self.prl, one)
 
     def action_help(self) -> None:
         """What this screen is."""

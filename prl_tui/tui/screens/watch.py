@@ -51,6 +51,7 @@ class WatchScreen(Place):
         Binding("slash", "find", t("find")),
         Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
+        Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
         Binding("R", "app.go('runs')", t("runs"), show=False),
         Binding("c", "app.go('configure')", t("configure"), show=False),
         Binding("escape", "back", show=False),
@@ -235,6 +236,13 @@ class WatchScreen(Place):
             self.set_class(other == name, f"-on-{other}")
         if name == "logs":
             self.query_one(LogView).focus()
+
+    def action_promote(self) -> None:
+        """From a smoke test that passed to the full run's settings."""
+        if self._one is not None:
+            from prl_tui.tui import settings_of_run
+
+            settings_of_run.promote(self.prl, self._one)
 
     def action_zoom(self) -> None:
         """One pane, or all of them."""
