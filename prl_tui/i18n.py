@@ -64,7 +64,25 @@ def t(sentence: str, /, **values: object) -> str:
     '2 GPUs'
     """
     found = (sentence and _now.sentences.get(sentence)) or sentence
-    return found.format(**values) if values else found
+    if not values:
+        return found
+    return found.format(**{name: v if isinstance(v, (int, float)) else visible(str(v)) for name, v in values.items()})
+
+
+_SHORT = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
+_TURNING = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""Characters that break a line or turn the writing direction."""
+
+ODD = {
+    **{code: _SHORT.get(code, f"\\x{code:02x}") for code in (*range(0x20), *range(0x7F, 0xA0))},
+    **{code: f"\\u{code:04x}" for code in _TURNING},
+}
+"""Code → how a character is shown that a terminal would obey."""
+
+
+def visible(text: str) -> str:
+    """A text from outside on one line, with control characters shown as escapes."""
+    return text if text.isprintable() else text.translate(ODD)
 
 
 def nt(one: str, many: str, n: int, /, **values: object) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import sys
 from collections.abc import Sequence
 
 from prl_tui import i18n
+from prl_tui.cli import streams
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
 
@@ -16,36 +16,47 @@ from prl_tui.i18n import t
 def entry() -> None:
     """The `prl-tui` script."""
     gc.disable()  # importing leaves nothing to collect: a tenth of the start is spent looking for it
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a locale without ✓ or Chinese is no reason to stop
-    sys.exit(main())
+    streams.install()
+    streams.end(main())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code. No traceback reaches a person."""
     words = list(sys.argv[1:] if argv is None else argv)
-    wanted = _language(words)
-    if wanted is not None and wanted[:2].lower() not in {"en", "zh"}:
-        print(t("prl-tui: {sentence}", sentence=t("--lang {name}: en or zh is needed.", name=wanted)), file=sys.stderr)
-        return int(Exit.USAGE)
-    i18n.set_language(i18n.choose_language(_language(words), os.environ))
-    args = _parsed(words)
     try:
-        code = int(_run(args))
+        code = _answer(words)
         sys.stdout.flush()
         return code
     except CommandError as error:
-        print(t("prl-tui: {sentence}", sentence=error.sentence), file=sys.stderr)
-        return int(error.code)
+        return _failed(error.sentence, error.code)
     except KeyboardInterrupt:
         return int(Exit.INTERRUPTED)
     except BrokenPipeError:
-        _close_stdout()
-        return int(Exit.OK)
+        streams.drop_stdout()
+        return streams.BROKEN_PIPE
+    except streams.OutputLostError as lost:
+        streams.drop_stdout()
+        return _failed(t("the output cannot be written: {reason}.", reason=lost), Exit.IMPOSSIBLE)
     except Exception as error:
-        print(t("prl-tui: {sentence}", sentence=_unexpected(error)), file=sys.stderr)
-        return int(Exit.IMPOSSIBLE)
+        return _failed(_unexpected(error), Exit.IMPOSSIBLE)
+
+
+def _answer(words: list[str]) -> int:
+    wanted = _language(words)
+    if wanted is not None and wanted[:2].lower() not in {"en", "zh"}:
+        raise CommandError(t("--lang {name}: en or zh is needed.", name=wanted))
+    i18n.set_language(i18n.choose_language(wanted, os.environ))
+    try:
+        args = _parsed(words)
+    except SystemExit as leave:
+        sys.stdout.flush()
+        return int(leave.code or 0)
+    return int(_run(args))
+
+
+def _failed(sentence: str, code: Exit) -> int:
+    print(t("prl-tui: {sentence}", sentence=sentence), file=sys.stderr)
+    return int(code)
 
 
 def _parsed(words: list[str]) -> object:
@@ -65,13 +76,6 @@ def _run(args: object) -> int:
     gc.freeze()
     gc.enable()
     return int(run(args))
-
-
-def _close_stdout() -> None:
-    """Nobody reads any more: what is still buffered goes nowhere, and the exit is quiet."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 def _language(words: list[str]) -> str | None:

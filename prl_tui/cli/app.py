@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from prl_tui.cli import streams
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
@@ -15,7 +16,8 @@ def app(args: object) -> int:  # noqa: ARG001
         told = t("the app needs a terminal; `prl-tui --help` lists what works without one.")
         raise CommandError(told, Exit.IMPOSSIBLE)
     screen = app_class()()
-    screen.run()
+    with streams.as_they_were():
+        screen.run()
     if screen.return_code:
         return Exit.IMPOSSIBLE  # Textual has told why
     if screen.watched is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from prl_tui.core.config import RunConfig
@@ -11,9 +12,10 @@ from prl_tui.machine import facts, paths
 from prl_tui.runs import history
 
 
-def facts_here(config: RunConfig, rows: int | None = None) -> Facts:
+def facts_here(config: RunConfig, rows: int | None = None, use_env: bool = False) -> Facts:
     """GPUs, files, earlier runs and the training environment; `rows` stands for the counted ones."""
     known = facts.look_up(config, Path.cwd(), history.pace(paths.runs_dir(), config))
     if rows is not None:
         known = replace(known, rows=rows)
-    return facts.here(config, known=known)
+    found = facts.here(config, known=known)
+    return replace(found, inherited=facts.inherited(os.environ, overrides=True)) if use_env else found

@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import sys
 
-from prl_tui.cli import running, sources, watching
+from prl_tui.cli import running, sources, streams, watching
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.core import checks
@@ -37,6 +37,7 @@ def demo(args: argparse.Namespace) -> int:
     folder = running.begin(running.job_of(report))
     if args.plain or not sys.stdout.isatty():
         return watching.follow_plain(folder)
-    code = app_class()(watch=folder, leave_when_done=True).run()
+    with streams.as_they_were():
+        code = app_class()(watch=folder, leave_when_done=True).run()
     watching.tell_after(folder)
     return Exit.OK if code is None else code

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 
 from prl_tui.cli.exits import Exit
+from prl_tui.cli.streams import print_json
 from prl_tui.i18n import t
 from prl_tui.machine.gpu_feed import GpuFeed, once
 from prl_tui.machine.gpu_json import to_json
@@ -26,7 +26,8 @@ def gpus(args: argparse.Namespace) -> int:
 
 def _show(snapshot: GpuSnapshot, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(to_json(snapshot), ensure_ascii=False), flush=True)
+        print_json(to_json(snapshot), None)
+        sys.stdout.flush()
     elif snapshot.problem:
         print(snapshot.problem, file=sys.stderr, flush=True)
     else:

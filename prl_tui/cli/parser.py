@@ -156,7 +156,9 @@ def _facts(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise argparse.ArgumentTypeError(t("{text} is not a whole number from 0", text=repr(text)))
+        raise argparse.ArgumentTypeError(
+            t("{text} is not a whole number from 0 to {most}", text=repr(text), most="9" * 15)
+        )
     return int(text)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 
 from prl_tui.cli import box, settings, sources
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_exact
 from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import Report
-from prl_tui.i18n import nt, t
+from prl_tui.i18n import nt, t, visible
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, plans, smoke, store
 from prl_tui.runs import stop as stopping
@@ -28,7 +28,7 @@ def launch(args: argparse.Namespace) -> int:
         from prl_tui.cli import smoking
 
         config, more = smoking.prepare(args, config)
-    report = checks.check(config, box.facts_here(config), args.stack or "")
+    report = checks.check(config, box.facts_here(config, use_env=args.use_env), args.stack or "")
     checked = report
     if not (args.no_probe or args.dry_run):
         from prl_tui.cli import probing
@@ -40,7 +40,7 @@ def launch(args: argparse.Namespace) -> int:
             print(t("Not launched. --no-probe launches without asking the training environment."), file=sys.stderr)
         return Exit.FINDINGS
     for finding in report.findings:
-        print(f"{'!' if finding.severity == 'warning' else '·'} {finding.message}", file=sys.stderr)
+        print(f"{'!' if finding.severity == 'warning' else '·'} {visible(finding.message)}", file=sys.stderr)
     if args.dry_run:
         return _dry_run(report)
     job = job_of(report, more)
@@ -48,7 +48,7 @@ def launch(args: argparse.Namespace) -> int:
         return foreground(job)
     folder = begin(job)
     if args.json:
-        print(json.dumps({"id": folder.id, "folder": str(folder.path)}, ensure_ascii=False))
+        print_json({"id": folder.id, "folder": str(folder.path)}, None)
         return Exit.OK
     if args.detach:
         print(folder.id)
@@ -62,7 +62,8 @@ def launch(args: argparse.Namespace) -> int:
 def job_of(report: Report, more: dict[str, object] | None = None) -> launcher.Job:
     """The job of a checked config, or CommandError with the reason that it cannot start here; `more` for its record."""
     try:
-        return plans.job(launch_plans.build(report.config), Path.cwd(), more=more)
+        total = report.steps.logged if report.steps is not None else None
+        return plans.job(launch_plans.build(report.config), Path.cwd(), total=total, more=more)
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
@@ -77,10 +78,18 @@ def begin(job: launcher.Job) -> RunFolder:
 
 def foreground(job: launcher.Job) -> int:
     """Start a job and stay: its output on stdout, its exit code as ours."""
+    lost: list[str] = []
 
     def show(data: bytes) -> None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        if lost:
+            return
+        try:
+            write_exact(data)
+        except (BrokenPipeError, OutputLostError) as error:  # the run goes on, and its code is still ours
+            lost.append(str(error))
+            drop_stdout()
+            if isinstance(error, OutputLostError):
+                print(t("the output cannot be written: {reason}.", reason=error), file=sys.stderr)
 
     def told(folder: RunFolder) -> None:
         print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
@@ -107,7 +116,9 @@ def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
 
 
 def _dry_run(report: Report) -> int:
-    print(" \\\n".join(launch_plans.build(report.config).command_lines()))
+    from prl_tui.export.formats import command
+
+    print(command(launch_plans.build(report.config)).text, end="")
     return Exit.OK
 
 
@@ -115,14 +126,16 @@ def runs(args: argparse.Namespace) -> int:
     """`prl-tui runs`: newest first."""
     found = overview.overviews(paths.runs_dir(), args.n)
     if args.json:
-        print(json.dumps([overview.as_data(one) for one in found], ensure_ascii=False, indent=1))
+        print_json([overview.as_data(one) for one in found])
         return Exit.OK
     if not found:
         print(t("There are no runs yet"), file=sys.stderr)
     for one in found:
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
         progress = overview.progress_words(one)
-        print(f"{one.id}  {overview.state_word(one.status.state):<26} {began}  {one.source:<32} {progress}".rstrip())
+        print(
+            f"{one.id}  {overview.state_word(one.status.state):<26} {began}  {visible(one.source):<32} {progress}".rstrip()
+        )
     return Exit.OK
 
 
@@ -152,7 +165,7 @@ def stop(args: argparse.Namespace) -> int:
         if time.monotonic() > deadline:
             raise CommandError(t("run {id} is still there; see `prl-tui runs`.", id=folder.id), Exit.IMPOSSIBLE)
     if args.json:
-        print(json.dumps({"id": folder.id, "result": result.code}, ensure_ascii=False))
+        print_json({"id": folder.id, "result": result.code}, None)
     else:
         told = (
             t("run {id} had ended before")

@@ -5,23 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.streams import print_json, write_exact
 from prl_tui.core import assess, checks, stacks
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
+from prl_tui.core.value import replace
 from prl_tui.core.values import number, show
-from prl_tui.i18n import t
-
-
-def print_json(data: object) -> None:
-    """Data on stdout."""
-    import json
-
-    print(json.dumps(data, ensure_ascii=False, indent=1))
+from prl_tui.i18n import t, visible
 
 
 def recipes(args: argparse.Namespace) -> int:
@@ -38,7 +34,7 @@ def recipes(args: argparse.Namespace) -> int:
         return Exit.OK
     width = max((len(name) for name in found.recipes), default=0)
     for recipe in found.recipes.values():
-        print(f"{recipe.name:<{width}}  {recipe.data.title}")
+        print(f"{recipe.name:<{width}}  {visible(str(recipe.data.title))}")
     return Exit.OK
 
 
@@ -102,7 +98,7 @@ def _print_presets(rows: list[dict[str, object]]) -> None:
     print(" " * width + "".join(f"{title:>7}" for title, _ in columns))
     for row in rows:
         cells = "".join(f"{'–' if row[key] is None else row[key]:>7}" for _, key in columns)
-        print(f"{row['preset']!s:<{width}}{cells}   {row['title']}")
+        print(f"{row['preset']!s:<{width}}{cells}   {visible(str(row['title']))}")
 
 
 def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
@@ -131,7 +127,7 @@ def _print_fields(recipe: Recipe, preset: str) -> None:
         value = config.text(field.key) or "–"
         bounds = "" if field.min is None else f" ≥ {number(field.min)}"
         choices = f" ({', '.join(field.choices)})" if field.choices else bounds
-        print(f"{field.key:<{width}}  {value}{choices}   {field.label}   {field.override}")
+        print(f"{field.key:<{width}}  {visible(value)}{choices}   {field.label}   {field.override}")
 
 
 def check(args: argparse.Namespace) -> int:
@@ -160,23 +156,54 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         near = nearest(stack, list(stacks.STACKS))
         known = near or ", ".join(stacks.STACKS)
         raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
-    rows = args.rows if args.rows is not None else _count_rows(config)
+    given = _given(config)
+    rows = args.rows if args.rows is not None else _count_rows(_effective(config, given))
     if args.here:
         from prl_tui.cli import box
 
-        return checks.check(config, box.facts_here(config, args.rows), stack)
+        return checks.check(config, box.facts_here(config, args.rows, args.use_env), stack)
     inherited = {}
     if args.use_env:
         from prl_tui.machine import facts
 
-        inherited = facts.inherited(os.environ)
-    return checks.check(config, Facts(node_gpus=args.gpus, rows=rows, inherited=inherited), stack)
+        inherited = facts.inherited(os.environ, overrides=True)
+    facts_known = Facts(node_gpus=args.gpus, rows=rows, inherited=inherited, given=given, found=_found(config))
+    return checks.check(config, facts_known, stack)
+
+
+def _found(config: RunConfig) -> dict[str, tuple[str, ...]]:
+    """What the config's patterns match here; nothing where the data lies elsewhere."""
+    if not any(field.glob for field in config.recipe.fields):
+        return {}
+    from prl_tui.machine import facts
+
+    return {key: names for key, names in facts.matches(config, facts.base_of(config, Path.cwd())).items() if names}
+
+
+def _effective(config: RunConfig, given: tuple[object, ...]) -> RunConfig:
+    """The config with what its own file says."""
+    if not given:
+        return config
+    from prl_tui.core.given import effective
+
+    return effective(config, Facts(given=given))
+
+
+def _given(config: RunConfig) -> tuple[object, ...]:
+    """The person's own config files, where they lie here."""
+    if not config.recipe.data.write:
+        return ()
+    from prl_tui.machine import facts, given_files
+
+    return given_files.look(config, facts.base_of(config, Path.cwd()))
 
 
 def _count_rows(config: RunConfig) -> int | None:
     """The rows of the training data, where its files lie here."""
+    from prl_tui.machine import paths
+
     keys = [key for key in config.recipe.data.batch.rows if key in config.settings]
-    base = Path(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
+    base = paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
     if not any((base / name).is_file() or "*" in name for key in keys for name in config.text(key).split()):
         return None
     from prl_tui.machine import rows
@@ -220,10 +247,10 @@ def export(args: argparse.Namespace) -> int:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
     exported = FORMATS[args.format](plans.build(_for_stack(report.config, args.stack)))
-    for loss in exported.losses:
+    for loss in (*exported.losses, *_stack_lost(report.config, args)):
         print(f"! {loss}", file=sys.stderr)
     if args.output is None or args.output == "-":
-        _print_exact(exported.text)
+        write_exact(exported.text.encode())
         return Exit.OK
     from prl_tui.cli.writing import write
 
@@ -232,16 +259,20 @@ def export(args: argparse.Namespace) -> int:
 
 def _for_stack(config: RunConfig, stack: str | None) -> RunConfig:
     """The config whose file checks by the stack that this command checked by."""
-    if not stack or "stack" not in config.settings:
+    if not stack:
         return config
-    return config.with_values({"stack": stack}, Source.SET)
+    if "stack" in config.settings:
+        return config.with_values({"stack": stack}, Source.SET)
+    return replace(config, recipe=config.recipe.on_stack(stack))
 
 
-def _print_exact(text: str) -> None:
-    """A file's text on stdout: UTF-8 whatever the locale says."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+def _stack_lost(config: RunConfig, args: argparse.Namespace) -> Iterator[str]:
+    """What is said where the file has no place for the stack that was named."""
+    if args.stack and args.format == "toml" and "stack" not in config.settings:
+        yield t(
+            "--stack {name} is not in this file, since {recipe} has no such field: give it with the file again.",
+            name=args.stack, recipe=config.recipe.name,
+        )  # fmt: skip
 
 
 __all__ = ["check", "export", "lines", "presets", "recipes", "show", "verdict"]

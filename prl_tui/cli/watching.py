@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from prl_tui.cli import running
+from prl_tui.cli import running, streams
 from prl_tui.cli.exits import Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
@@ -33,7 +33,8 @@ def follow(folder: RunFolder, plain: bool) -> int:
     """Watch a run on a screen or as lines. Plain: returns the run's code."""
     if plain:
         return follow_plain(folder)
-    app_class()(watch=folder).run()
+    with streams.as_they_were():
+        app_class()(watch=folder).run()
     tell_after(folder)
     return Exit.OK
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 
 from prl_tui.core.batch import Batch
-from prl_tui.core.config import RunConfig
+from prl_tui.core.config import RunConfig, find_key, nearest
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.steps import Schedule, Steps
+from prl_tui.core.templates import PLACE
 from prl_tui.core.values import number
-from prl_tui.i18n import t
+from prl_tui.i18n import nt, t
 
 WEEK = 7 * 86400
 SHORT = 300
@@ -24,8 +25,10 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
     if total is None:
         return
     if schedule.save_steps and schedule.save_steps > total:
-        message = t(
+        message = nt(
+            "The run ends after {total} step, before the first save at step {every}.",
             "The run ends after {total} steps, before the first save at step {every}.",
+            total,
             total=f"{total:,}",
             every=schedule.save_steps,
         )
@@ -49,7 +52,8 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
 def span(seconds: float) -> str:
     """A length of time in words: `3.2 hours`."""
     if seconds < 5400:
-        return t("{n} minutes", n=f"{seconds / 60:.0f}")
+        minutes = max(1, round(seconds / 60))
+        return nt("{n} minute", "{n} minutes", minutes)
     if seconds < 2 * 86400:
         return t("{n} hours", n=f"{seconds / 3600:.1f}")
     return t("{n} days", n=f"{seconds / 86400:.1f}")
@@ -102,6 +106,7 @@ def _rate(value: float) -> str:
 
 def environment(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """Variables around the launch that do something else than they seem to."""
+    yield from _unread(config, facts)
     for name, value in facts.inherited.items():
         if name != VISIBLE and _nearly_visible(name):
             message = t(
@@ -119,6 +124,17 @@ def environment(config: RunConfig, facts: Facts) -> Iterator[Finding]:
         yield Finding("scheduler-gpus", "warning", "cuda_visible_devices", message, why, (fix,))
 
 
+def _unread(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """Overriding variables that no field of the recipe has."""
+    known = [field.override for field in config.recipe.fields]
+    for name in sorted(facts.inherited):
+        if name.startswith("PRL_") and name not in known:
+            near = nearest(name, known)
+            told = t("{name} is set, and no field of {recipe} reads it.", name=name, recipe=config.recipe.name)
+            why = t("{near} is the nearest name.", near=near) if near else ""
+            yield Finding("environment-unread", "warning", find_key(config.recipe, near or "") or "", told, why)
+
+
 def _nearly_visible(name: str) -> bool:
     """One letter more, fewer or other than the real name, or another case."""
     upper = name.upper()
@@ -133,3 +149,19 @@ def _nearly_visible(name: str) -> bool:
 def _common(one: str, other: str) -> str:
     end = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[:end]
+
+
+def program(config: RunConfig) -> Iterator[Finding]:
+    """Where fields say what is started: one of them must."""
+    chosen = config.value("launcher") if "launcher" in config.settings else None
+    data = config.recipe.data
+    started = data.program[chosen if chosen in data.program else data.launcher]
+    places = [found[1] for text in (started.script, started.module) if (found := PLACE.fullmatch(text))]
+    given = [key for key in places if config.value(key) is not None]
+    if places and not given:
+        message = t("Nothing is started: {keys} would say what; train.py would work.", keys=t(" or ").join(places))
+        yield Finding("no-program", "error", places[0], message)
+    elif len(given) > 1:
+        message = t("{keys} are both set; the module is started.", keys=t(" and ").join(places))
+        fix = Fix({places[1]: None}, t("leave out {label}", label=config.recipe.by_key[places[1]].label))
+        yield Finding("two-programs", "warning", places[0], message, "", (fix,))

@@ -30,6 +30,10 @@ BUILT_IN = next((p for p in (_PACKAGE / "presets", _PACKAGE.parent / "presets") 
 """The recipes that ship: inside the wheel, or beside the package in a checkout."""
 
 
+LAST = "custom"
+"""The recipe that fits everything is listed behind those that know more."""
+
+
 class Problem(Value):
     """One file, or one entry in it, that could not be used."""
 
@@ -101,7 +105,7 @@ def load(folders: Iterable[Path] = (), only: str | None = None, cache: Path | No
     problems: list[Problem] = []
     shared = _shared(problems, cache)
     recipes: dict[str, Recipe] = {}
-    for path in sorted(BUILT_IN.glob("*.toml")):
+    for path in sorted(BUILT_IN.glob("*.toml"), key=lambda path: (path.stem == LAST, path.stem)):
         if path.stem.startswith("_") or (
             only is not None and (BUILT_IN / f"{only}.toml").exists() and path.stem != only
         ):

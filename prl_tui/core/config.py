@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from prl_tui.core import values
-from prl_tui.core.recipe import PLACE, Field, Recipe
+from prl_tui.core import values, wordlist
+from prl_tui.core.recipe import Field, Recipe
+from prl_tui.core.templates import PLACE
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 
@@ -113,6 +114,8 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
+    if field.type in wordlist.QUOTED:  # what was typed may hold a secret
+        text = values.show(field, value) if value is not None else wordlist.without_secrets(text)
     return Setting(value, text, source, origin, problem)
 
 

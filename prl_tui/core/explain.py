@@ -22,6 +22,9 @@ WHAT = {
     "total-batch-rounds-down": mark("A total batch of {batch} on {world} processes is {each} each: really {real} samples a step."),
     "accumulation-zero": mark("{batch} // {micro} // {world} = 0: the trainer divides by this accumulation and stops."),
     "batch-rounds-down": mark("The real batch is {product} = {real}, not {batch}."),
+    "accumulation-without-effect": mark("Accumulation {given} has no effect: each update takes {real} samples, though the program prints {said}."),
+    "gradients-apart": mark("The {world} processes exchange no gradients: each trains a model of its own on {each} samples a step, and rank 0's is saved."),
+    "no-update": mark("An epoch is {each} batches, and an update takes {steps}: nothing would be trained."),
     "deepspeed-triple": mark("train_batch_size {batch} is not {product} = {real}."),
     "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs, and {gpus} are visible."),
     "node-without-gpu": mark("The node has no GPU, and each of the {nproc} processes needs one."),
@@ -37,6 +40,8 @@ WHAT = {
     "vllm-one-gpu-each": mark("GRPO with vLLM needs as many visible GPUs as processes: {gpus} are visible, {nproc} processes are set."),
     "gpus-divide": mark("{gpus} visible GPUs cannot be shared evenly by {nproc} processes."),
     "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: {gpus} are visible, {nproc} processes are set."),
+    "node-rank-beyond": mark("node_rank {rank} must be below the number of nodes, {nodes}: they count from 0."),
+    "master-addr-loopback": mark("master_addr {address} is this machine alone: the other nodes cannot meet there."),
     "tensor-parallel-divides": mark("vLLM tensor parallel {tensor_parallel} does not divide {world} processes."),
 }  # fmt: skip
 
@@ -44,7 +49,11 @@ WHY = {
     "num-generations-min": mark("A prompt's answers are compared with each other; one answer alone has nothing to be compared with."),
     "eval-batch-divides": mark("Evaluation is on, and it generates by the same rule."),
     "global-batch-divides": mark("Every process takes whole batches, the same number of them."),
+    "accumulation-without-effect": mark("The program updates after every batch and only divides the loss by the accumulation; 1 says what happens."),
+    "gradients-apart": mark("The program's forward pass goes around DDP, against what its guide says."),
     "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
+    "node-rank-beyond": mark("The ranks wait for each other for minutes, and then stop."),
+    "master-addr-loopback": mark("Set it to the address of node 0, as the other nodes see it."),
     "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),
 }  # fmt: skip
 

@@ -79,6 +79,10 @@ class Facts(Value):
     pace_source: str = ""
     """Which run that was."""
     missing_files: tuple[str, ...] = ()
+    found: Mapping[str, tuple[str, ...]] = {}
+    """Field → the files that its pattern matches, where that was looked at."""
+    given: tuple[Any, ...] = ()
+    """Config files of the person's own that could be looked at (`given.Given`)."""
     inherited: Mapping[str, str] = {}
     """Variables of the surrounding environment that a launch would take over."""
 

@@ -105,3 +105,17 @@ def _shares(stack: Stack, layout: Layout, nproc: int, visible: int) -> list[Viol
     if visible > nproc and layout.sharded:
         return [broken("sharding-one-gpu-each", part, nproc=nproc, gpus=visible)]
     return []
+
+
+LOOPBACK = ("127.", "localhost", "ip6-localhost", "::1", "[::1]")
+"""How addresses begin that only this machine can reach."""
+
+
+def nodes(nnodes: int | None, rank: int | None, address: str | None) -> list[Violation]:
+    """Where several machines meet: each has a number below their count, and all of them reach node 0."""
+    count, found = nnodes or 1, []
+    if rank is not None and count >= 1 and rank >= count:
+        found.append(broken("node-rank-beyond", "node_rank", rank=rank, nodes=count))
+    if count > 1 and (not address or address.strip().lower().startswith(LOOPBACK)):
+        found.append(broken("master-addr-loopback", "master_addr", "warning", address=address or "127.0.0.1"))
+    return found

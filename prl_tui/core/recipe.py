@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from prl_tui import i18n
+from prl_tui.core import templates
+from prl_tui.core.templates import PLACE, Template
 from prl_tui.core.value import Value, replace
 
-FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus"]
+FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus", "arguments", "variables"]
 Launcher = Literal["torchrun", "accelerate", "swift", "python"]
 Group = Literal["batch", "generation", "model", "data", "schedule", "faults", "launch", "environment"]
-BatchRule = Literal["grpo", "product", "global", "total", "minionerec-sft", "deepspeed", "none"]
+BatchRule = Literal[
+    "grpo", "product", "global", "total", "minionerec-sft", "mmdpo-rm", "mmdpo-dpo", "deepspeed", "none"
+]
 
 GROUPS: tuple[Group, ...] = (
     "batch", "generation", "model", "data", "schedule", "faults", "launch", "environment",
@@ -65,6 +69,10 @@ class Field(Value, kw_only=True):
     required: bool = False
     advanced: bool = False
     """Shown only when somebody looks for it."""
+    before: bool = False
+    """The flag is the launcher's own and stands before the program."""
+    bare: bool = False
+    """Its words stand in the command without a flag."""
     only_with: tuple[Launcher, ...] = ()
     """The flag exists only below these launchers; empty means all."""
 
@@ -83,7 +91,10 @@ class Preset(Value):
 
 
 class Program(Value):
-    """What one launcher starts: a module, a script, or a sub-command of the launcher."""
+    """What one launcher starts: a module, a script, or a sub-command of the launcher. `{key}`: what a field says.
+
+    Where both are given by fields, the module counts when it is set, and else the script.
+    """
 
     module: str = ""
     script: str = ""
@@ -166,6 +177,8 @@ class RecipeFile(Value, kw_only=True):
     batch: Batch = Batch()
     files: tuple[str, ...] = ()
     """Files that must be there when a run starts, with `{field}` for what a field says."""
+    write: tuple[Template, ...] = ()
+    """Files that the plan writes from the fields."""
     versions: dict[str, str] = {}
     """Package → the versions whose flags the recipe speaks, such as `>=4.0` or `<3.5`."""
     needs_gpu: bool = True
@@ -236,6 +249,7 @@ def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     lists = {name: tuple(batch[name]) for name in ("rows", "validation") if name in batch}
     found["batch"] = Batch(**{**batch, **lists})
     found["outputs"] = outputs_of(found.get("outputs", {}))
+    found["write"] = tuple(templates.template_of(one) for one in found.get("write", ()))
     found["smoke"] = Smoke(**found.get("smoke", {}))
     for name in ("arguments", "shared", "files"):
         if name in found:
@@ -269,6 +283,10 @@ class Recipe:
     def with_presets(self, extra: Mapping[str, Preset]) -> Recipe:
         """The same recipe with more presets behind its own."""
         return Recipe(self.data, self.fields, {**self.presets, **extra}, self.origin)
+
+    def on_stack(self, stack: str) -> Recipe:
+        """The same recipe for another generation of its engine."""
+        return Recipe(replace(self.data, stack=stack), self.fields, self.presets, self.origin)
 
 
 def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, checked: bool = False) -> Recipe:
@@ -304,6 +322,7 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, ch
     ]
     if not checked:
         _sound(data.name, fields)
+        templates.sound(data.write, [field.key for field in fields if field.flag], known)
         readable(data.outputs)
     fields.sort(key=lambda field: GROUPS.index(field.group))
     return Recipe(data, tuple(fields), data.presets, origin)
@@ -323,8 +342,6 @@ def readable(outputs: Outputs) -> None:
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
-PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A place in a template that another field fills."""
 
 
 def _sound(name: str, fields: list[Field]) -> None:

@@ -18,7 +18,7 @@ def plain(config: RunConfig, searched: Iterable[str]) -> dict[str, Any]:
     found = {}
     for field in config.recipe.fields:
         key = field.key
-        number = key in apart and field.type in {"int", "gpus", "bool"}
+        number = key in apart and field.type == "int"
         if config.settings[key].problem and not number:
             value = _right(config, field)
             if value is not _NOTHING:

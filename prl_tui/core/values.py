@@ -10,6 +10,7 @@ import json
 import math
 from typing import Any
 
+from prl_tui.core import wordlist
 from prl_tui.core.recipe import Field
 from prl_tui.i18n import t
 
@@ -49,7 +50,8 @@ def show(field: Field, value: object) -> str:
     if isinstance(value, float):
         return repr(value).replace("e-0", "e-").replace("e+0", "e+")
     if isinstance(value, (list, tuple)):
-        return " ".join(str(item) for item in value)
+        words = tuple(str(item) for item in value)
+        return wordlist.join(words) if field.type in wordlist.QUOTED else " ".join(words)
     return str(value)
 
 
@@ -61,7 +63,14 @@ def example(field: Field) -> str:
         return field.choices[0]
     if field.type in {"int", "float"}:
         return show(field, int(field.min) if field.min is not None else 1)
-    return {"bool": field.words[0], "gpus": "0,1", "json": "{}"}.get(field.type, "…")
+    known = {
+        "bool": field.words[0],
+        "gpus": "0,1",
+        "json": "{}",
+        "arguments": "--epochs 1",
+        "variables": "OMP_NUM_THREADS=4",
+    }
+    return known.get(field.type, "…")
 
 
 def is_whole(text: str) -> bool:
@@ -161,28 +170,50 @@ def _choice(field: Field, raw: object) -> tuple[Any, str]:
     )  # fmt: skip
 
 
-def _list(_field: Field, raw: object) -> tuple[Any, str]:
-    if isinstance(raw, (list, tuple)):
-        return tuple(str(item) for item in raw), ""
-    return tuple(str(raw).split()), ""
+def _list(field: Field, raw: object) -> tuple[Any, str]:
+    if isinstance(raw, str):
+        return tuple(raw.split()), ""
+    items = raw if isinstance(raw, (list, tuple)) else (raw,)
+    if not all(_is_word(item) for item in items):
+        return None, _not_text(field, raw)
+    return tuple(item if isinstance(item, str) else show(field, item) for item in items), ""
+
+
+def _is_word(raw: object) -> bool:
+    """A text, or a number that can stand for one; no table, list, date, or yes and no."""
+    return isinstance(raw, (str, int, float)) and not isinstance(raw, bool)
+
+
+def _not_text(field: Field, raw: object) -> str:
+    figures = {"key": field.key, "value": quote(raw), "example": example(field)}
+    if field.type == "list":
+        return t("{key}: {value} is not a list of texts; {example} would work.", **figures)
+    return t("{key}: {value} is not a text; {example} would work.", **figures)
 
 
 def _json(field: Field, raw: object) -> tuple[Any, str]:
     try:
         text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        json.loads(text)
+        json.loads(text, parse_constant=_no_constant)
     except (ValueError, TypeError, RecursionError):
         return None, t("{key}: {value} is not JSON; {example} would work.", key=field.key, value=quote(raw),
                        example=example(field))  # fmt: skip
     return text, ""
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(name)  # NaN and Infinity are Python's, not JSON's
+
+
 def _text(field: Field, raw: object) -> tuple[Any, str]:
+    if not _is_word(raw):
+        return None, _not_text(field, raw)
     return (raw if isinstance(raw, str) else show(field, raw)), ""
 
 
 _PARSERS = {
     "int": _int, "float": _float, "bool": _bool, "choice": _choice, "list": _list, "json": _json,
+    "arguments": wordlist.arguments, "variables": wordlist.variables,
 }  # fmt: skip
 
 

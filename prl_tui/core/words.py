@@ -36,8 +36,9 @@ def length(report: Report) -> str:
     if steps is None or steps.total is None:
         return ""
     if steps.per_epoch is None:
-        return t("{total} steps", total=f"{steps.total:,}")
-    return t("{total} steps, {each} an epoch", total=f"{steps.total:,}", each=f"{steps.per_epoch:,}")
+        return nt("{total} step", "{total} steps", steps.total, total=f"{steps.total:,}")
+    figures = {"total": f"{steps.total:,}", "each": f"{steps.per_epoch:,}"}
+    return nt("{total} step, {each} an epoch", "{total} steps, {each} an epoch", steps.total, **figures)
 
 
 def on_the_way(report: Report) -> str:
@@ -45,10 +46,11 @@ def on_the_way(report: Report) -> str:
     steps = report.steps
     if steps is None or steps.saves is None:
         return ""
+    saves = nt("{count} checkpoint", "{count} checkpoints", steps.saves, count=f"{steps.saves:,}")
     if steps.evaluations is None:
-        return t("{saves} checkpoints on the way", saves=f"{steps.saves:,}")
-    return t("{saves} checkpoints and {evaluations} evaluations on the way", saves=f"{steps.saves:,}",
-             evaluations=f"{steps.evaluations:,}")  # fmt: skip
+        return t("{saves} on the way", saves=saves)
+    tests = nt("{count} evaluation", "{count} evaluations", steps.evaluations, count=f"{steps.evaluations:,}")
+    return t("{saves} and {evaluations} on the way", saves=saves, evaluations=tests)
 
 
 def verdict(report: Report) -> str:

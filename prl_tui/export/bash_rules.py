@@ -8,6 +8,7 @@ is not set is skipped, as in `core`. A property test compares the verdicts (test
 from __future__ import annotations
 
 from prl_tui.core.assess import stack_of
+from prl_tui.core.layout import LOOPBACK
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.stacks import Stack
 from prl_tui.export.shell import literal, name_of
@@ -22,7 +23,27 @@ def rules(plan: LaunchPlan) -> list[str]:
         recipe.data.batch.rule
     )
     lines = _devices(plan, stack) if _counts_gpus(plan) else []
-    return lines + (maker(plan, stack) if maker else [])
+    return lines + (maker(plan, stack) if maker else []) + _nodes(plan)
+
+
+def _nodes(plan: LaunchPlan) -> list[str]:
+    """The number of this node below their count, and an address that the others can reach."""
+    if not {"nnodes", "node_rank", "master_addr"} <= plan.config.recipe.by_key.keys():
+        return []
+    address = _var(plan, "master_addr")
+    beyond = t(
+        "{variable}=$rank must be below the number of nodes, $nodes: they count from 0.",
+        variable=_override(plan, "node_rank"),
+    )
+    told = t("warning: the other nodes cannot reach this address: ") + _override(plan, "master_addr") + "="
+    loopback = " | ".join(f"{start}*" for start in LOOPBACK if start != "[::1]")
+    return [
+        f"nodes={_number(plan, 'nnodes', '1')} rank={_number(plan, 'node_rank', '0')}",
+        *_refuse("(( rank >= nodes ))", beyond),
+        "if (( nodes > 1 )); then",
+        f"  case ${address} in '' | {loopback}) printf '%s\\n' {literal(told)}\"${address}\" >&2 ;; esac",
+        "fi",
+    ]
 
 
 def functions(plan: LaunchPlan) -> list[str]:
@@ -322,7 +343,12 @@ COUNT_GPUS = [
     '  case $1 in GPU-* | MIG-*) kind="^${1:0:4}[[:alnum:]/-]+\\$" ;; esac',
     "  visible=",
     "  if [[ -z $1 ]]; then",
-    "    if command -v nvidia-smi >/dev/null; then visible=$(nvidia-smi -L | grep -c '^GPU ' || true); fi",
+    "    if ! command -v nvidia-smi >/dev/null; then return 0; fi",
+    "    mapfile -t items < <(nvidia-smi -L)",
+    "    visible=0",
+    '    for item in ${items[@]+"${items[@]}"}; do',
+    "      if [[ $item == 'GPU '* ]]; then visible=$(( visible + 1 )); fi",
+    "    done",
     "    return 0",
     "  fi",
     "  if [[ $1 == *[[:cntrl:]]* ]]; then fail GPU_WORD; fi",

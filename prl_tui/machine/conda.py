@@ -11,6 +11,8 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from prl_tui.machine import paths
+
 INSTALLED = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "conda", "miniconda", "anaconda")
 SYSTEM = (
     "/opt/conda",
@@ -26,7 +28,7 @@ _HOOK = Path("etc") / "profile.d" / "conda.sh"
 def find(name: str, hook: str, values: Mapping[str, str]) -> Path | None:
     """The folder of a conda environment by name or path; None where there is none. `values`: the environment."""
     if "/" in name:
-        folder = Path(name).expanduser()
+        folder = paths.expanded(name)
         return folder if _python(folder) else None
     places = roots(hook, values) if name == "base" else (place / name for place in _places(hook, values))
     for folder in places:
@@ -51,7 +53,7 @@ def names(values: Mapping[str, str], hook: str = "") -> list[str]:
 def hook_of(values: Mapping[str, str], hook: str = "") -> Path | None:
     """Conda's etc/profile.d/conda.sh, which teaches a plain shell `conda activate`."""
     if hook:
-        return Path(hook).expanduser()
+        return paths.expanded(hook)
     return next((root / _HOOK for root in roots("", values) if (root / _HOOK).is_file()), None)
 
 
@@ -60,7 +62,7 @@ def roots(hook: str, values: Mapping[str, str]) -> Iterator[Path]:
     home = Path(values.get("HOME", "/"))
     candidates: list[Path] = []
     if hook:
-        candidates.append(Path(hook).expanduser().parent.parent.parent)
+        candidates.append(paths.expanded(hook).parent.parent.parent)
     for variable in ("CONDA_EXE", "MAMBA_EXE"):
         if values.get(variable):
             candidates.append(Path(values[variable]).parent.parent)

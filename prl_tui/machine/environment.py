@@ -103,9 +103,9 @@ def interpreter(activation: Activation, environment: Mapping[str, str] | None = 
     if activation.kind == "this":
         return Path(sys.executable)
     if activation.kind == "python":
-        return _existing(Path(activation.name).expanduser())
+        return _existing(paths.expanded(activation.name))
     if activation.kind == "venv":
-        return _existing(Path(activation.name).expanduser() / "bin" / "python")
+        return _existing(paths.expanded(activation.name) / "bin" / "python")
     if activation.kind == "conda":
         folder = conda.find(activation.name, activation.hook, values)
         return folder / "bin" / "python" if folder is not None else None

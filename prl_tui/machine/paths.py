@@ -32,6 +32,11 @@ def home(environment: Mapping[str, str] | None = None) -> Path:
         return Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"
 
 
+def expanded(text: str) -> Path:
+    """A path whose leading `~/` is the person's home, as in an exported script; another person's `~name` stays as it is."""
+    return home() / text[2:] if text == "~" or text.startswith("~/") else Path(text)
+
+
 def config_dir(environment: Mapping[str, str] | None = None) -> Path:
     """Settings and the person's own recipes and presets."""
     return _xdg("XDG_CONFIG_HOME", ".config", environment)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from prl_tui.core.config import RunConfig
+from prl_tui.machine import paths
 
 LARGEST = 20 << 30
 """Bytes of text beyond which nobody counts while a person waits."""
@@ -25,7 +26,7 @@ def validation(config: RunConfig, here: Path) -> int | None:
 
 
 def _of_fields(config: RunConfig, keys: tuple[str, ...], here: Path) -> int | None:
-    base = here / Path(str(config.value("workdir") or "")).expanduser() if "workdir" in config.settings else here
+    base = here / paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else here
     total, files = 0, 0
     for key in keys:
         value = config.value(key) if key in config.settings else None

@@ -12,7 +12,7 @@ from prl_tui.i18n import t
 from prl_tui.runs import smoke, store
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
-from prl_tui.runs.state import RunStatus, State, status
+from prl_tui.runs.state import ALIVE, RunStatus, State, status
 from prl_tui.telemetry import cause as causes
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
@@ -49,7 +49,8 @@ def reader(folder: RunFolder) -> RunReader:
     outputs = outputs_of(info)
     anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
     console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS, metric_lines=outputs.metric_lines)
-    return RunReader.of_folder(folder.path, cwd, console)
+    total = info.get("total") if isinstance(info, dict) else None
+    return RunReader.of_folder(folder.path, cwd, console, total if isinstance(total, int) and total > 0 else None)
 
 
 def base_dir(folder: RunFolder, info: object) -> Path:
@@ -63,6 +64,10 @@ def overview(folder: RunFolder) -> Overview:
     view = reading.poll()
     while view.behind:
         view = reading.poll()
+    if status(folder, training_done=view.done, logged=view.progress is not None).state not in ALIVE:
+        view = reading.poll(ended=True)  # what waited for more lines is told too
+        while view.behind:
+            view = reading.poll(ended=True)
     reading.close()
     return describe(folder, view)
 

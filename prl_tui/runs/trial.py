@@ -19,6 +19,7 @@ from pathlib import Path
 from prl_tui.core import assess
 from prl_tui.core.flags import SUBCOMMANDS
 from prl_tui.core.plan import LaunchPlan
+from prl_tui.core.templates import PLACE
 from prl_tui.core.trial import End, Step, Trial
 from prl_tui.machine import environment
 from prl_tui.runs import plans
@@ -148,13 +149,14 @@ def order_of(plan: LaunchPlan, cwd: Path, scratch: Path) -> dict[str, object]:
     """What the child is to try: which module or script, with which flags, in a world of how many ranks."""
     config = plan.config
     program = config.recipe.data.program[plan.launcher]
+    known = not PLACE.search(program.module + program.script)  # a person's own script might train as soon as it is read
     command, flags = _swift(plan.argv)
     local = config.number("nproc_per_node") or 1
     return {
         "swift": command,
         "flags": flags,
-        "module": program.module,
-        "script": str(cwd / program.script) if program.script.endswith(".py") else "",
+        "module": program.module if known else "",
+        "script": str(cwd / program.script) if known and program.script.endswith(".py") else "",
         "world": local * (config.number("nnodes") or 1),
         "local_world": local,
         "gpus": assess.needs_gpu(config),

@@ -81,10 +81,11 @@ class RunReader:
         base_dir: Path | None = None,
         console: ConsoleFormat | None = None,
         clock: Callable[[], float] = time.time,
+        total: int | None = None,
     ) -> None:
         """`base_dir`: where the run was started, for paths that it printed relative to that.
 
-        Without `output_log` rank 0's own files are the console.
+        `total`: the last step, for a program whose log does not say. Without `output_log` rank 0's own files are the console.
         """
         self._output_log = output_log
         self._ranks_dir = ranks_dir
@@ -92,6 +93,7 @@ class RunReader:
         self._fixed_metrics = metrics_path
         self._format = console
         self._clock = clock
+        self._total = total
         self._console = ConsoleReader([output_log] if output_log else [], console, clock)
         self._metrics: MetricsFile | None = None
         self._ranks: tuple[RankLog, ...] = ()
@@ -101,9 +103,15 @@ class RunReader:
         self._view = RunView()
 
     @classmethod
-    def of_folder(cls, folder: Path, base_dir: Path | None = None, console: ConsoleFormat | None = None) -> RunReader:
+    def of_folder(
+        cls,
+        folder: Path,
+        base_dir: Path | None = None,
+        console: ConsoleFormat | None = None,
+        total: int | None = None,
+    ) -> RunReader:
         """The reader of a run folder: `output.log` and `ranks/` in it."""
-        return cls(folder / "output.log", folder / "ranks", base_dir=base_dir, console=console)
+        return cls(folder / "output.log", folder / "ranks", base_dir=base_dir, console=console, total=total)
 
     @property
     def view(self) -> RunView:
@@ -167,7 +175,7 @@ class RunReader:
         table = metrics.table if metrics is not None and from_file else console.table
         bar = console.bar
         train = table.last.get("train")
-        progress = progress_of(train, table.total, self._pace.of(table), bar.current, bar.epoch)
+        progress = progress_of(train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch)
         stepping = train is not None or (progress is not None and progress.step > 0)
         marks = [*console.errors.values(), *(file.mark for file in self._rank_files.values())]
         files: list[_Watched] = [console, *self._rank_files.values(), *([metrics] if metrics else [])]

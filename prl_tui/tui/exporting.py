@@ -10,6 +10,7 @@ from prl_tui import atomic
 from prl_tui.core import words
 from prl_tui.export.formats import FORMATS, SUFFIX
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.tui.cells import safe
 from prl_tui.tui.screens.dialogs import AskText, Question
 
@@ -36,7 +37,7 @@ def ask(app: PrlApp, session: Session) -> None:
 
     def answered(text: str | None) -> None:
         if text and text.strip():
-            _write(app, session, Path(text.strip()).expanduser())
+            _write(app, session, paths.expanded(text.strip()))
 
     app.push_screen(AskText(t("Export to which file?"), name, hint), answered)
 

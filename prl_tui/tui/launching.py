@@ -156,11 +156,13 @@ class Launching:
         self._app.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
 
     def _start(self, session: Session, smoke: bool) -> None:
-        plan, more = session.verdict.plan, dict[str, object]()
+        plan, steps = session.verdict.plan, session.verdict.report.steps
+        total, more = steps.logged if steps is not None else None, dict[str, object]()
         if smoke:
             from prl_tui.runs import smoke as records
 
             more = {records.KEY: records.record(smokes.wanted(session.config, SMOKE_STEPS))}
+            total = None  # the short run's log says it
             plan = build(smokes.shrink(session.config, SMOKE_STEPS))
 
         def work() -> None:
@@ -168,7 +170,7 @@ class Launching:
             from prl_tui.runs import launcher, plans
 
             try:
-                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), more=more))
+                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), total=total, more=more))
             except launcher.LaunchError as error:
                 self._app.call_later(self._app.tell, error.sentence, "error")
                 return

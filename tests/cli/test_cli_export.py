@@ -140,3 +140,19 @@ def test_a_script_checks_by_the_stack_that_the_command_named(cli: Callable[..., 
     named = cli(*script, "--stack", "swift-3.3-prl").out  # type: ignore[attr-defined]
     assert "repeat=" not in named  # there accumulation does not count
     assert "swift-3.3-prl" in named
+
+
+def test_a_stack_for_a_recipe_without_that_field_rules_the_script_and_is_missed_in_toml(
+    cli: Callable[..., object],
+) -> None:
+    """With MiniOneRec's own rule accumulation does not count; with TRL 0.18's it does."""
+    values = ["--set", "train_batch_size=2", "--set", "nproc_per_node=2", "--set", "num_generations=8", "--set",
+              "gradient_accumulation_steps=2", "--set", "eval_batch_size=8", "--set", "cuda_visible_devices=0,1"]  # fmt: skip
+    command = ["export", "minionerec-rl", *values, "--format"]
+    assert cli(*command, "bash").code == 1  # type: ignore[attr-defined]
+    made = cli(*command, "bash", "--stack", "trl-0.18")
+    assert made.code == 0  # type: ignore[attr-defined]
+    assert " * repeat" in made.out  # type: ignore[attr-defined]
+    told = cli(*command, "toml", "--stack", "trl-0.18")
+    assert told.code == 0  # type: ignore[attr-defined]
+    assert "--stack trl-0.18 is not in this file" in told.err  # type: ignore[attr-defined]

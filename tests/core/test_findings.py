@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks, engine
+from prl_tui.core import advice, catalog, checks, engine
+from prl_tui.core import words as text
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, GpuUse
 
@@ -206,3 +207,42 @@ def test_missing_files_and_a_taken_port_are_errors() -> None:
     one = config("prl-grpo/standard-4gpu")
     assert "a.jsonl" in finding("file-missing", one, facts).message
     assert "29500" in finding("port-taken", one, facts).message
+
+
+def test_a_node_rank_beyond_the_nodes_is_an_error_with_ways_out() -> None:
+    found = finding("node-rank-beyond", config("prl-grpo", node_rank=2, nnodes=2, master_addr="10.0.0.1"))
+    assert (found.severity, found.field) == ("error", "node_rank")
+    assert [dict(fix.changes) for fix in found.fixes] == [{"node_rank": 1}, {"nnodes": 3}]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "::1", ""])
+def test_a_loopback_address_for_several_nodes_is_a_warning(address: str) -> None:
+    found = finding("master-addr-loopback", config("prl-grpo/standard-4gpu", nnodes=2, master_addr=address))
+    assert (found.severity, found.field) == ("warning", "master_addr")
+    assert checks.check(config("prl-grpo/standard-4gpu", master_addr=address)).ok
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "node0.cluster", "fe80::1%eth0"])
+def test_an_address_that_others_reach_is_no_finding(address: str) -> None:
+    found = checks.check(config("prl-grpo/standard-4gpu", nnodes=2, master_addr=address)).findings
+    assert "master-addr-loopback" not in {one.code for one in found}
+
+
+def test_a_variable_that_no_field_reads_is_named_with_the_nearest() -> None:
+    facts = Facts(inherited={"PRL_NUM_GENERATION": "4", "PRL_NUM_GENERATIONS": "2"})
+    found = finding("environment-unread", config("prl-grpo/standard-4gpu"), facts)
+    assert (found.severity, found.field) == ("warning", "num_generations")
+    assert "PRL_NUM_GENERATION " in found.message
+    assert "PRL_NUM_GENERATIONS" in found.why
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(20, "1 minute"), (80, "1 minute"), (300, "5 minutes"), (7200, "2.0 hours")]
+)
+def test_a_length_of_time_is_grammatical(seconds: float, words: str) -> None:
+    assert advice.span(seconds) == words
+
+
+def test_one_step_is_one_step() -> None:
+    report = checks.check(config("demo", max_steps=1, save_steps=1))
+    assert (text.length(report), text.on_the_way(report)) == ("1 step", "1 checkpoint and 0 evaluations on the way")

@@ -181,6 +181,8 @@ ISSUE = [
     ("prl-grpo", {"learning_rate": "fast", "num_generations": 3}, {"learning_rate": 1e-6, "num_generations": 2}),
     ("prl-grpo", {"max_steps": 0}, {"max_steps": None}),
     ("prl-grpo", {"per_device_eval_batch_size": "x"}, {"per_device_eval_batch_size": 4}),
+    ("prl-grpo/standard-4gpu", {"cuda_visible_devices": [0, 1]}, {"cuda_visible_devices": "0,1,2,3"}),
+    ("prl-grpo", {"async_generate": "perhaps", "num_generations": 3}, {"num_generations": 2, "async_generate": None}),
     ("prl-grpo", {"async_generate": "true"}, {"async_generate": False}),
     ("prl-grpo", {"tensor_parallel_size": 2, "num_infer_workers": 2}, {"tensor_parallel_size": None}),
     ("swift-grpo", {"sequence_parallel_size": 16}, {"sequence_parallel_size": 4}),

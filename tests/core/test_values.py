@@ -132,3 +132,26 @@ def test_what_a_field_shows_reads_back_as_the_same_value(one: Field) -> None:
 
 def test_a_long_wrong_value_is_shortened_in_its_sentence() -> None:
     assert len(values.parse(field("int"), "x" * 10_000_000)[1]) < 150
+
+
+@pytest.mark.parametrize("item", [{"a": 1}, ["x"], True, datetime.date(2026, 1, 1), None])
+def test_a_list_takes_texts_and_numbers_and_nothing_else(item: object) -> None:
+    one = field("list", default=["a", "b"])
+    assert values.parse(one, ["a", 3, 0.5]) == (("a", "3", "0.5"), "")
+    value, problem = values.parse(one, ["a", item])
+    assert value is None
+    assert problem.endswith("is not a list of texts; a b would work.")
+
+
+@pytest.mark.parametrize("kind", ["str", "path", "gpus"])
+@pytest.mark.parametrize("raw", [{"a": 1}, [0, 1], True, datetime.date(2026, 1, 1)])
+def test_a_text_is_no_table_list_date_or_yes(kind: str, raw: object) -> None:
+    value, problem = values.parse(field(kind), raw)
+    assert value is None
+    assert "is not a text; " in problem
+    assert values.parse(field(kind), 0) == ("0", "")
+
+
+@pytest.mark.parametrize("raw", ["NaN", "[Infinity]", float("nan")])
+def test_json_has_no_constants_of_python(raw: object) -> None:
+    assert "is not JSON" in values.parse(field("json"), raw)[1]

@@ -1,7 +1,8 @@
 """The rules of an exported script against those of `core`, on values that come by environment variables.
 
 Deliberate differences, each with its test: a script refuses where `core` only warns that torch reads a GPU list in an
-odd way (nobody would read the warning), and it does not strip blanks from numbers.
+odd way (nobody would read the warning), it does not strip blanks from numbers, and it compares decimals digit by
+digit where `core` compares what a float holds of them.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def test_prl_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str])
 @given(
     values(
         PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_GLOBAL_BATCH_SIZE=st.integers(0, 40),
-        PRL_NNODES=st.integers(0, 3), PRL_MAX_STEPS=st.integers(-1, 3),
+        PRL_NNODES=st.integers(0, 3), PRL_MAX_STEPS=st.integers(-1, 3), PRL_NODE_RANK=st.integers(-1, 3),
     )
 )  # fmt: skip
 @settings(max_examples=60)
@@ -142,3 +143,16 @@ def test_blanks_around_a_number_are_stripped_by_core_and_refused_by_a_script(sha
     config, env = resolve(RECIPES["prl-grpo"], "standard-4gpu"), {"PRL_NUM_GENERATIONS": " 4 "}
     assert checks.check(from_environment(config, env)).ok
     assert not started(shared, config, env)
+
+
+@pytest.mark.parametrize(("address", "told"), [("127.0.0.1", True), ("localhost", True), ("10.0.0.1", False)])
+def test_a_loopback_address_for_several_nodes_is_told_and_runs(shared: Bench, address: str, told: bool) -> None:
+    config = resolve(RECIPES["demo"], "two-ranks")
+    outcome = shared.run(script(config), PRL_NNODES="2", PRL_MASTER_ADDR=address)
+    assert outcome.argv is not None
+    assert ("cannot reach this address: PRL_MASTER_ADDR=" in outcome.err) is told
+
+
+def test_prl_tuis_own_variables_are_no_unread_ones(shared: Bench) -> None:
+    outcome = shared.run(script(resolve(RECIPES["demo"], "two-ranks")), PRL_TUI_LANG="zh", PRL_NODES="2")
+    assert outcome.err.count("nothing reads") == 1

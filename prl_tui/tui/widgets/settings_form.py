@@ -34,6 +34,14 @@ class Entry:
     key: str = ""
 
 
+def _idle(config: RunConfig | None) -> frozenset[str]:
+    if config is None or not config.recipe.data.write:
+        return frozenset()
+    from prl_tui.core import files
+
+    return files.idle(config) | files.replaced(config)
+
+
 def _cut(pieces: list[Piece], room: int) -> list[Piece]:
     """Pieces in at most `room` cells, the one that no longer fits cut with an ellipsis."""
     found: list[Piece] = []
@@ -96,6 +104,8 @@ class SettingsForm(Rows):
         self._all = False
         self._needle = ""
         self._findings: dict[str, str] = {}
+        self._idle: frozenset[str] = frozenset()
+        """Fields without effect now, by where the program's file comes from: shown only when somebody looks for them."""
 
     def on_mount(self) -> None:
         """The frame's title."""
@@ -152,6 +162,7 @@ class SettingsForm(Rows):
 
     def _collect(self) -> None:
         key = self.key
+        self._idle = _idle(self._config)
         self._entries = list(self._listed())
         at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
         if at is not None:
@@ -174,7 +185,7 @@ class SettingsForm(Rows):
         if self._needle:
             text = f"{field.key} {field.label} {field.label.en} {field.flag} {field.override}".lower()
             return self._needle not in text
-        if self._all or not field.advanced or field.key in self._findings:
+        if self._all or not (field.advanced or field.key in self._idle) or field.key in self._findings:
             return False
         if self._editor is not None and field.key == self.key:
             return False  # it stays while somebody types in it
