@@ -19,8 +19,19 @@ STEPS: dict[str, list[str]] = {
     "types": [PYTHON, "-m", "mypy"],
     "imports": [PYTHON, "-c", "from importlinter.cli import lint_imports_command as run; run()"],
     "catalogue": [PYTHON, "tests/tools/catalogue.py", "check"],
-    "fast": [PYTHON, "-m", "pytest", "-q", "-n", WORKERS, "-m", "not slow and not torch", "--durations=8"],
-    "slow": [PYTHON, "-m", "pytest", "-q", "-m", "slow or torch", "--durations=15"],
+    "fast": [
+        PYTHON,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        WORKERS,
+        "-m",
+        "not slow and not torch and not swift",
+        "--durations=8",
+    ],
+    "slow": [PYTHON, "-m", "pytest", "-q", "-m", "(slow or torch) and not swift", "--durations=15"],
+    "swift": [PYTHON, "-m", "pytest", "-q", "-m", "swift", "--durations=0"],
 }
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from prl_tui.cli import streams
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
 
 
-def app(args: argparse.Namespace) -> int:  # noqa: ARG001
+def app(args: object) -> int:  # noqa: ARG001
     """`prl-tui`: configure, launch, watch. Needs a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         told = t("the app needs a terminal; `prl-tui --help` lists what works without one.")
         raise CommandError(told, Exit.IMPOSSIBLE)
-    from prl_tui.tui.app import PrlApp
-
-    screen = PrlApp()
+    screen = app_class()()
     with streams.as_they_were():
         screen.run()
     if screen.return_code:

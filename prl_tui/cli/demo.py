@@ -8,6 +8,7 @@ import sys
 
 from prl_tui.cli import running, sources, streams, watching
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.screen import app_class
 from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.i18n import t
@@ -36,9 +37,7 @@ def demo(args: argparse.Namespace) -> int:
     folder = running.begin(running.job_of(report))
     if args.plain or not sys.stdout.isatty():
         return watching.follow_plain(folder)
-    from prl_tui.tui.app import PrlApp
-
     with streams.as_they_were():
-        code = PrlApp(watch=folder, leave_when_done=True).run()
+        code = app_class()(watch=folder, leave_when_done=True).run()
     watching.tell_after(folder)
     return Exit.OK if code is None else code

@@ -22,8 +22,14 @@ _PAGE = 1000
 
 
 def logs(args: argparse.Namespace) -> int:
-    """`prl-tui logs RUN`: the launcher's log, or one rank's."""
+    """`prl-tui logs RUN`: the launcher's log, one rank's, or what the model answered."""
     folder = running.find(args.run)
+    if args.completions:
+        from prl_tui.cli.answers import answers
+
+        return answers(folder, args)
+    if args.json:
+        raise CommandError(t("--json goes with --completions; a log is text."))
     try:
         wanted = re.compile(args.grep) if args.grep else None
     except re.error as error:
@@ -72,7 +78,7 @@ def _print(
         sys.stdout.flush()
         if not alive:
             return Exit.OK
-        time.sleep(0.3)
+        time.sleep(0.3)  # a turn of following: files that other processes write
 
 
 def tail_of(path: Path, most: int) -> list[str]:

@@ -47,6 +47,6 @@ def _watch(as_json: bool) -> int:
             if reading.snapshot is not None and reading.snapshot is not shown:
                 shown = reading.snapshot
                 _show(shown, as_json)
-            time.sleep(0.2)
+            time.sleep(0.2)  # the first sweep comes from the sampler, which answers when the driver does
     finally:
         feed.stop()

@@ -71,6 +71,9 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     _source(parser)
     _facts(parser)
+    parser.add_argument(
+        "--probe", action="store_true", help=t("with --here: try the training environment, before any weights load")
+    )
     parser.add_argument("--strict", action="store_true", help=t("warnings count as errors"))
 
 
@@ -87,6 +90,15 @@ def _launch(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     _source(parser)
     parser.add_argument("--stack", metavar="NAME", help=t("the engine's generation, which decides the batch rule"))
+    parser.add_argument(
+        "--smoke", type=_count, metavar="N", help=t("N steps that log, evaluate and save: does it work?")
+    )
+    parser.add_argument(
+        "--promote", action="store_true", help=t("SOURCE is a smoke test's run: the same config in full")
+    )
+    parser.add_argument(
+        "--no-probe", action="store_true", help=t("launch without trying the training environment first")
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--detach", action="store_true", help=t("return at once; the run goes on"))
     how.add_argument("--foreground", action="store_true", help=t("stay, and return the run's exit code"))
@@ -109,6 +121,8 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank", type=_count, metavar="N", help=t("one rank's own log"))
     parser.add_argument("--grep", metavar="RE", help=t("only lines that match"))
     parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
+    parser.add_argument("--completions", action="store_true", help=t("what the model answered, with its rewards"))
+    _json(parser)
 
 
 def _stop(parser: argparse.ArgumentParser) -> None:

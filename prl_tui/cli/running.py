@@ -15,7 +15,7 @@ from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import Report
 from prl_tui.i18n import nt, t, visible
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, overview, plans, store
+from prl_tui.runs import launcher, overview, plans, smoke, store
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder
 
@@ -23,15 +23,27 @@ from prl_tui.runs.folder import RunFolder
 def launch(args: argparse.Namespace) -> int:
     """`prl-tui launch SOURCE`: check for this box, then start."""
     config = sources.load(args)
+    more: dict[str, object] = {}
+    if args.promote or args.smoke is not None:
+        from prl_tui.cli import smoking
+
+        config, more = smoking.prepare(args, config)
     report = checks.check(config, box.facts_here(config, use_env=args.use_env), args.stack or "")
+    checked = report
+    if not (args.no_probe or args.dry_run):
+        from prl_tui.cli import probing
+
+        report = probing.probed(report)
     if not report.ok:
         print("\n".join(settings.lines(report)), file=sys.stderr)
+        if checked.ok:
+            print(t("Not launched. --no-probe launches without asking the training environment."), file=sys.stderr)
         return Exit.FINDINGS
     for finding in report.findings:
         print(f"{'!' if finding.severity == 'warning' else '·'} {visible(finding.message)}", file=sys.stderr)
     if args.dry_run:
         return _dry_run(report)
-    job = job_of(report)
+    job = job_of(report, more)
     if args.foreground:
         return foreground(job)
     folder = begin(job)
@@ -47,10 +59,11 @@ def launch(args: argparse.Namespace) -> int:
     return watching.follow(folder, plain=not sys.stdout.isatty())
 
 
-def job_of(report: Report) -> launcher.Job:
-    """The job of a checked config, or CommandError with the reason that it cannot start here."""
+def job_of(report: Report, more: dict[str, object] | None = None) -> launcher.Job:
+    """The job of a checked config, or CommandError with the reason that it cannot start here; `more` for its record."""
     try:
-        return plans.job(launch_plans.build(report.config), Path.cwd())
+        total = report.steps.logged if report.steps is not None else None
+        return plans.job(launch_plans.build(report.config), Path.cwd(), total=total, more=more)
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
@@ -90,13 +103,17 @@ def foreground(job: launcher.Job) -> int:
         return answer
 
     try:
-        _, code = launcher.run_foreground(
+        folder, code = launcher.run_foreground(
             paths.runs_dir(), job, on_start=told, on_output=show, on_interrupt=interrupted
         )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
     if stopped:  # whatever code the engine gives when it is interrupted: torchrun's is 1
         return Exit.INTERRUPTED
+    if smoke.KEY in job.info and code is not None:
+        from prl_tui.cli import smoking
+
+        return smoking.told(folder, code)
     return Exit.OK if code is None else code
 
 
@@ -110,7 +127,9 @@ def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
 
 
 def _dry_run(report: Report) -> int:
-    print(" \\\n".join(launch_plans.build(report.config).command_lines()))
+    from prl_tui.export.formats import command
+
+    print(command(launch_plans.build(report.config)).text, end="")
     return Exit.OK
 
 

@@ -132,7 +132,13 @@ def _print_fields(recipe: Recipe, preset: str) -> None:
 
 def check(args: argparse.Namespace) -> int:
     """`prl-tui check SOURCE`: the verdict; exit 1 when there is an error."""
+    if args.probe and not args.here:
+        raise CommandError(t("--probe tries the environment of this box: --here is needed with it."))
     report = verdict(sources.load(args), args)
+    if args.probe:
+        from prl_tui.cli import probing
+
+        report = probing.probed(report)
     if args.json:
         from prl_tui.core import report_json
 
@@ -150,7 +156,8 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         near = nearest(stack, list(stacks.STACKS))
         known = near or ", ".join(stacks.STACKS)
         raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
-    rows = args.rows if args.rows is not None else _count_rows(config)
+    given = _given(config)
+    rows = args.rows if args.rows is not None else _count_rows(_effective(config, given))
     if args.here:
         from prl_tui.cli import box
 
@@ -160,7 +167,35 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
         from prl_tui.machine import facts
 
         inherited = facts.inherited(os.environ, overrides=True)
-    return checks.check(config, Facts(node_gpus=args.gpus, rows=rows, inherited=inherited), stack)
+    facts_known = Facts(node_gpus=args.gpus, rows=rows, inherited=inherited, given=given, found=_found(config))
+    return checks.check(config, facts_known, stack)
+
+
+def _found(config: RunConfig) -> dict[str, tuple[str, ...]]:
+    """What the config's patterns match here; nothing where the data lies elsewhere."""
+    if not any(field.glob for field in config.recipe.fields):
+        return {}
+    from prl_tui.machine import facts
+
+    return {key: names for key, names in facts.matches(config, facts.base_of(config, Path.cwd())).items() if names}
+
+
+def _effective(config: RunConfig, given: tuple[object, ...]) -> RunConfig:
+    """The config with what its own file says."""
+    if not given:
+        return config
+    from prl_tui.core.given import effective
+
+    return effective(config, Facts(given=given))
+
+
+def _given(config: RunConfig) -> tuple[object, ...]:
+    """The person's own config files, where they lie here."""
+    if not config.recipe.data.write:
+        return ()
+    from prl_tui.machine import facts, given_files
+
+    return given_files.look(config, facts.base_of(config, Path.cwd()))
 
 
 def _count_rows(config: RunConfig) -> int | None:
@@ -183,6 +218,8 @@ def lines(report: Report) -> list[str]:
     config = report.config
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]
+    if report.environment:
+        out.insert(1, t("environment {words}", words=report.environment))
     if words.length(report):
         out += [line for line in (words.length(report), words.on_the_way(report)) if line]
     for finding in report.findings:

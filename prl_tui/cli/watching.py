@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from prl_tui.cli import running, streams
 from prl_tui.cli.exits import Exit
+from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.folder import RunFolder
@@ -32,10 +33,8 @@ def follow(folder: RunFolder, plain: bool) -> int:
     """Watch a run on a screen or as lines. Plain: returns the run's code."""
     if plain:
         return follow_plain(folder)
-    from prl_tui.tui.app import PrlApp
-
     with streams.as_they_were():
-        PrlApp(watch=folder).run()
+        app_class()(watch=folder).run()
     tell_after(folder)
     return Exit.OK
 
@@ -59,6 +58,8 @@ def follow_plain(folder: RunFolder) -> int:
             print(line, flush=True)
     status = one.status
     print("\n".join(ending(one)), flush=True)
+    if status.exit_code == 0 and one.smoke is not None and not one.smoke.passed:
+        return int(Exit.FINDINGS)
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 
@@ -75,7 +76,7 @@ def _looks(folder: RunFolder) -> Iterator[Overview]:
                 yield overview.describe(folder, view)
                 return
             yield one
-            time.sleep(TURN)
+            time.sleep(TURN)  # the log is a file of another process: nothing tells of a new line
     finally:
         reading.close()
 
@@ -128,6 +129,10 @@ def ending(one: Overview) -> list[str]:
     took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
     code = "–" if status.exit_code is None else status.exit_code
     lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]
+    if one.smoke is not None:
+        lines.append(("✓ " if one.smoke.passed else "✗ ") + one.smoke.words())
+        if one.smoke.passed:
+            lines.append("  " + t("the full run: prl-tui launch {id} --promote", id=one.id))
     why = overview.reason(one)
     if why:
         lines.append(f"  {plain(why)}")

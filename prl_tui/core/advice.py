@@ -9,6 +9,7 @@ from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, find_key, nearest
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.steps import Schedule, Steps
+from prl_tui.core.templates import PLACE
 from prl_tui.core.values import number
 from prl_tui.i18n import nt, t
 
@@ -148,3 +149,19 @@ def _nearly_visible(name: str) -> bool:
 def _common(one: str, other: str) -> str:
     end = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[:end]
+
+
+def program(config: RunConfig) -> Iterator[Finding]:
+    """Where fields say what is started: one of them must."""
+    chosen = config.value("launcher") if "launcher" in config.settings else None
+    data = config.recipe.data
+    started = data.program[chosen if chosen in data.program else data.launcher]
+    places = [found[1] for text in (started.script, started.module) if (found := PLACE.fullmatch(text))]
+    given = [key for key in places if config.value(key) is not None]
+    if places and not given:
+        message = t("Nothing is started: {keys} would say what; train.py would work.", keys=t(" or ").join(places))
+        yield Finding("no-program", "error", places[0], message)
+    elif len(given) > 1:
+        message = t("{keys} are both set; the module is started.", keys=t(" and ").join(places))
+        fix = Fix({places[1]: None}, t("leave out {label}", label=config.recipe.by_key[places[1]].label))
+        yield Finding("two-programs", "warning", places[0], message, "", (fix,))

@@ -51,6 +51,8 @@ class Case(Value):
     """The part that holds a batch for all processes together."""
     followers: Mapping[str, str] = {}
     """Part → the part whose value it takes while nobody sets it."""
+    fixed: frozenset[str] = frozenset()
+    """Parts that no field can change: their value stands in a file of the person's."""
 
     def with_values(self, changes: Mapping[str, Any]) -> Case:
         """The case with some parts changed, and those that follow them."""
@@ -62,9 +64,14 @@ class Case(Value):
 
 
 def case(
-    config: RunConfig, stack: Stack, node_gpus: int | None, rows: int | None = None, val_rows: int | None = None
+    config: RunConfig,
+    stack: Stack,
+    node_gpus: int | None,
+    rows: int | None = None,
+    val_rows: int | None = None,
+    fixed: frozenset[str] = frozenset(),
 ) -> Case:
-    """What the rules read of a config."""
+    """What the rules read of a config. `fixed` are fields that cannot be changed now."""
     recipe = config.recipe
     played = set(recipe.data.batch.fields.values())  # a key that plays another part has no part of its own
     keys = {
@@ -83,8 +90,15 @@ def case(
     found |= {part: count for part, count in (("rows", rows), ("val_rows", val_rows)) if count is not None}
     total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
     return Case(
-        recipe.data.batch.rule, stack, found, node_gpus, recipe.data.needs_gpu, "swift" in stack.name, total, followers
-    )
+        recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
+        frozenset(part for part, key in keys.items() if key in fixed),
+    )  # fmt: skip
+
+
+def needs_gpu(config: RunConfig) -> bool:
+    """Whether each process needs a GPU of its own: the recipe's do, and nobody said to do without."""
+    data = config.recipe.data
+    return data.needs_gpu and not (data.cpu and config.value(data.cpu))
 
 
 def stack_of(config: RunConfig, override: str = "", probed: str = "") -> Stack:

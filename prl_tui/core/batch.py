@@ -7,10 +7,11 @@ the sentences for people are made in `checks`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import NamedTuple
 
 from prl_tui.core.stacks import Stack
-from prl_tui.core.value import Value
+from prl_tui.core.value import Value, replace
 
 
 class Violation(NamedTuple):
@@ -168,6 +169,48 @@ def _minionerec_sft(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
     return Batch("minionerec-sft", written, figures, world, n.micro, accumulation, real, violations=wrong)
 
 
+def _mmdpo_rm(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
+    """mmdpo-alignment's reward models: an update after every batch, whatever the accumulation says.
+
+    Source: its train_rm.py at 69d65ca and 227104e: optimizer.step() stands outside the accumulation's `if`, and the forward
+    pass goes through `model.module`, around DDP.
+    """
+    world = _world(n)
+    if world is None or n.per_device is None:
+        return Batch("mmdpo-rm", world=world, per_device=n.per_device, accumulation=1)
+    real, said = n.per_device * world, n.per_device * (n.accumulation or 1) * world
+    wrong = []
+    if said != real:
+        wrong.append(broken("accumulation-without-effect", "gradient_accumulation_steps", "warning",
+                            given=n.accumulation, said=said, real=real))  # fmt: skip
+    wrong += _apart(world, n.per_device)
+    return Batch("mmdpo-rm", ("{} = {}",), ((n.per_device, world), real), world, n.per_device, 1, real,
+                 violations=tuple(wrong))  # fmt: skip
+
+
+def _mmdpo_dpo(stack: Stack, n: Numbers) -> Batch:
+    """mmdpo-alignment's Safe-MM-DPO: per-GPU batch × accumulation × processes, as it prints.
+
+    Source: its train_safe_mm_dpo.py at 0e00049; the policy's forward pass goes through `model.module`, around DDP.
+    """
+    found = _product(stack, n)
+    if found.world is None or n.per_device is None:
+        return replace(found, rule="mmdpo-dpo")
+    accumulation, wrong = n.accumulation or 1, _apart(found.world, n.per_device * (n.accumulation or 1))
+    if n.rows is not None and found.world > 0 and n.per_device > 0:
+        each = ceil(
+            ceil(n.rows / found.world) / n.per_device
+        )  # batches of an epoch; the accumulation starts anew with it
+        if each < accumulation:
+            wrong.append(broken("no-update", "gradient_accumulation_steps", each=each, steps=accumulation))
+    return replace(found, rule="mmdpo-dpo", violations=tuple(wrong))
+
+
+def _apart(world: int, each: int) -> list[Violation]:
+    """Several processes that exchange no gradients train as many models, of which rank 0's is saved."""
+    return [broken("gradients-apart", "nproc_per_node", "warning", world=world, each=each)] if world > 1 else []
+
+
 def _deepspeed(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
     """DeepSpeed's triple: train_batch_size = micro × accumulation × world. Source: DeepSpeed 0.19's config."""
     world, accumulation = _world(n), n.accumulation or 1
@@ -267,6 +310,8 @@ RULES: dict[str, Callable[[Stack, Numbers], Batch]] = {
     "global": _global,
     "total": _total,
     "minionerec-sft": _minionerec_sft,
+    "mmdpo-rm": _mmdpo_rm,
+    "mmdpo-dpo": _mmdpo_dpo,
     "deepspeed": _deepspeed,
     "none": _none,
 }

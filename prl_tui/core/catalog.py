@@ -30,6 +30,10 @@ BUILT_IN = next((p for p in (_PACKAGE / "presets", _PACKAGE.parent / "presets") 
 """The recipes that ship: inside the wheel, or beside the package in a checkout."""
 
 
+LAST = "custom"
+"""The recipe that fits everything is listed behind those that know more."""
+
+
 class Problem(Value):
     """One file, or one entry in it, that could not be used."""
 
@@ -101,7 +105,7 @@ def load(folders: Iterable[Path] = (), only: str | None = None, cache: Path | No
     problems: list[Problem] = []
     shared = _shared(problems, cache)
     recipes: dict[str, Recipe] = {}
-    for path in sorted(BUILT_IN.glob("*.toml")):
+    for path in sorted(BUILT_IN.glob("*.toml"), key=lambda path: (path.stem == LAST, path.stem)):
         if path.stem.startswith("_") or (
             only is not None and (BUILT_IN / f"{only}.toml").exists() and path.stem != only
         ):
@@ -130,8 +134,10 @@ def _files(folder: Path, problems: list[Problem]) -> list[Path]:
 def _shared(problems: list[Problem], cache: Path | None) -> dict[str, SharedFile]:
     found = {}
     for path in BUILT_IN.glob("_*.toml"):
-        table = _shaped(path, SharedFile, problems, cache)
+        kept = _Kept(cache, path)
+        table = kept.table or _shaped(path, SharedFile, problems)
         if table is not None:
+            kept.keep(table)
             found[path.stem[1:]] = SharedFile(schema=1, field=tuple(field_of(field) for field in table["field"]))
     return found
 
@@ -206,26 +212,21 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
 def _read_recipe(
     path: Path, shared: Mapping[str, SharedFile], origin: str, problems: list[Problem], cache: Path | None = None
 ) -> Recipe | None:
-    table = _shaped(path, RecipeFile, problems, cache)
+    kept = _Kept(cache, path)
+    table = kept.table or _shaped(path, RecipeFile, problems)
     if table is None:
         return None
     try:
-        return build(recipe_file_of(table), shared, origin)
+        recipe = build(recipe_file_of(table), shared, origin, checked=kept.table is not None)
     except ValueError as error:
         problems.append(Problem(path, t("{path}: {reason}.", path=path, reason=error)))
         return None
+    kept.keep(table)
+    return recipe
 
 
-def _shaped(
-    path: Path, declared: type[Value], problems: list[Problem], cache: Path | None = None
-) -> dict[str, Any] | None:
+def _shaped(path: Path, declared: type[Value], problems: list[Problem]) -> dict[str, Any] | None:
     """The table in a file once it has the declared shape; None, and a problem that names the key path, otherwise."""
-    kept = cache / f"{path.stem}.json" if cache is not None else None
-    stamp = _stamp(path) if kept is not None else None
-    if kept is not None and stamp is not None:
-        found = _cached(kept, stamp)
-        if found is not None:
-            return found
     table: dict[str, Any] = {}
     try:
         table = read_toml(path)
@@ -237,42 +238,41 @@ def _shaped(
         sentence = str(error) if where is None else _shape_sentence(path, getattr(error, "what", ""), where, table)
         problems.append(Problem(path, sentence))
         return None
-    if kept is not None and stamp is not None:
-        _keep(kept, stamp, table)
     return table
 
 
-def _stamp(path: Path) -> list[object] | None:
-    """What changes when the file or the program does."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return [__version__, str(path), status.st_mtime_ns, status.st_size]
+class _Kept:
+    """A table that was read and checked before, in the cache; it holds while the file and the program are the same."""
 
+    def __init__(self, cache: Path | None, path: Path) -> None:
+        self._place = cache / f"{path.stem}.json" if cache is not None else None
+        self._stamp: list[object] | None = None
+        self.table: dict[str, Any] | None = None
+        if self._place is None:
+            return
+        import json
 
-def _cached(kept: Path, stamp: list[object]) -> dict[str, Any] | None:
-    import json
+        try:
+            status = path.stat()
+            self._stamp = [__version__, str(path), status.st_mtime_ns, status.st_size]
+            found = json.loads(self._place.read_bytes())
+        except (OSError, ValueError):
+            return
+        if isinstance(found, dict) and found.get("stamp") == self._stamp and isinstance(found.get("table"), dict):
+            self.table = found["table"]
 
-    try:
-        found = json.loads(kept.read_bytes())
-    except (OSError, ValueError):
-        return None
-    if not isinstance(found, dict) or found.get("stamp") != stamp:
-        return None
-    table = found.get("table")
-    return table if isinstance(table, dict) else None
+    def keep(self, table: dict[str, Any]) -> None:
+        """Remember a table that passed every check."""
+        if self._place is None or self._stamp is None or self.table is not None:
+            return
+        import contextlib
+        import json
 
+        from prl_tui import atomic
 
-def _keep(kept: Path, stamp: list[object], table: dict[str, Any]) -> None:
-    import contextlib
-    import json
-
-    from prl_tui import atomic
-
-    with contextlib.suppress(OSError, TypeError, ValueError):  # a cache that cannot be written costs time, no more
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(kept, json.dumps({"stamp": stamp, "table": table}))
+        with contextlib.suppress(OSError, TypeError, ValueError):  # a cache that cannot be written costs time, no more
+            self._place.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(self._place, json.dumps({"stamp": self._stamp, "table": table}))
 
 
 def _shape_sentence(path: Path, what: str, place: str, table: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine
+from prl_tui.core import advice, assess, engine, flags
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -21,28 +21,55 @@ _NOTHING = Facts()
 
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
+    seen, idle, written = _through_files(config, facts)
     stack, case = _case(config, facts, stack_name)
     found = assess.assess(case)
-    schedule = _schedule(config)
-    rows = _train_rows(config, stack, facts.rows)
+    schedule = _schedule(seen)
+    rows = _train_rows(seen, stack, facts.rows)
     length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows)
-    findings = [*_bad_values(config, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
-    findings = _with_ways_out(config, facts, stack_name, findings)
+    heard = _without_problems(config, idle | written)
+    findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
+    findings = _with_ways_out(heard, facts, stack_name, findings)
     findings += engine.versions(config, facts)
+    findings += flags.findings(config, facts)
     findings += advice.length(schedule, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.environment(config, facts)
+    findings += advice.program(config)
+    if config.recipe.data.write:
+        from prl_tui.core import given
+
+        findings += given.findings(config, facts)
     findings += _machine(config, facts, case)
     findings.sort(key=lambda finding: ORDER[finding.severity])
-    return Report(config, stack, found.devices, found.batch, length, tuple(findings))
+    return Report(config, stack, found.devices, found.batch, length, tuple(findings), facts.environment)
 
 
 def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, assess.Case]:
     stack = assess.stack_of(config, stack_name, facts.stack)
-    rows, val_rows = _train_rows(config, stack, facts.rows), _val_rows(config, stack, facts)
-    return stack, assess.case(config, stack, facts.node_gpus, rows, val_rows)
+    seen, idle, _ = _through_files(config, facts)
+    rows, val_rows = _train_rows(seen, stack, facts.rows), _val_rows(seen, stack, facts)
+    return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle)
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _through_files(config: RunConfig, facts: Facts) -> tuple[RunConfig, frozenset[str], frozenset[str]]:
+    """The config as the program sees it, the fields that have no effect now, and those that name a written file."""
+    if not config.recipe.data.write:
+        return config, _NONE, _NONE
+    from prl_tui.core import files, given
+
+    return given.effective(config, facts), files.idle(config), files.replaced(config)
+
+
+def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
+    """The config as if nothing were wrong with fields that have no effect now."""
+    wrong = {key: replace(config.settings[key], problem="") for key in keys if config.settings[key].problem}
+    return replace(config, settings={**config.settings, **wrong}) if wrong else config
 
 
 def _bad_values(config: RunConfig, found: Assessment) -> Iterator[Finding]:
@@ -124,13 +151,46 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
 
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
-    found = []
-    for path in facts.missing_files:
-        found.append(Finding("file-missing", "error", "", t("{path} does not exist.", path=path)))
+    found = [*engine.place(config, facts), *(_missing(config, path) for path in facts.missing_files)]
+    found += _patterns(config, facts)
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts)
     return found
+
+
+def _missing(config: RunConfig, path: str) -> Finding:
+    message = t("{path} does not exist.", path=path)
+    if config.recipe.data.write:
+        from prl_tui.core import given
+
+        for template, name in given.wanted(config):
+            if name == path:
+                return Finding(
+                    "file-missing", "error", template.key, message, "", given.write_instead(config, template)
+                )
+    return Finding("file-missing", "error", "", message)
+
+
+def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """Which file a pattern stands for; the program needs exactly one."""
+    for key, names in facts.found.items():
+        pattern = config.text(key)
+        if len(names) == 1:
+            if names[0] != pattern:
+                yield Finding(
+                    "file-found", "note", key, t("{key}: {pattern} is {file}", key=key, pattern=pattern, file=names[0])
+                )
+            continue
+        message = nt(
+            "{key}: {pattern} matches {n} file, and one is needed.",
+            "{key}: {pattern} matches {n} files, and one is needed.",
+            len(names),
+            key=key,
+            pattern=pattern,
+        )
+        fixes = tuple(Fix({key: name}, t("take {file}", file=name)) for name in names[:4])
+        yield Finding("file-pattern", "error", key, message, ", ".join(names[:4]), fixes)
 
 
 def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
@@ -155,4 +215,4 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
 def figures(config: RunConfig, stack_name: str = "") -> Batch:
     """The batch of a config alone, without looking for fixes."""
     stack = assess.stack_of(config, stack_name)
-    return assess.assess(assess.case(config, stack, None)).batch
+    return assess.assess(assess.case(_through_files(config, _NOTHING)[0], stack, None)).batch

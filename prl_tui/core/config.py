@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from prl_tui.core import values
-from prl_tui.core.recipe import PLACE, Field, Recipe
+from prl_tui.core import values, wordlist
+from prl_tui.core.recipe import Field, Recipe
+from prl_tui.core.templates import PLACE
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 
@@ -113,6 +114,8 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
+    if field.type in wordlist.QUOTED:  # what was typed may hold a secret
+        text = values.show(field, value) if value is not None else wordlist.without_secrets(text)
     return Setting(value, text, source, origin, problem)
 
 
@@ -120,13 +123,14 @@ def resolve(recipe: Recipe, preset: str = "") -> RunConfig:
     """The recipe's defaults with a preset over them. KeyError for a preset that it does not have."""
     if preset in recipe.baselines:
         return cast("RunConfig", recipe.baselines[preset])
-    chosen = recipe.presets[preset].values if preset else {}
-    settings = {
-        field.key: _setting(field, chosen[field.key], Source.PRESET, preset)
-        if field.key in chosen
-        else _setting(field, field.default, Source.DEFAULT, "")
-        for field in recipe.fields
-    }
+    settings: dict[str, Setting]
+    if preset:
+        chosen = recipe.presets[preset].values
+        settings = dict(resolve(recipe).settings)
+        for key, value in chosen.items():
+            settings[key] = _setting(recipe.by_key[key], value, Source.PRESET, preset)
+    else:
+        settings = {field.key: _setting(field, field.default, Source.DEFAULT, "") for field in recipe.fields}
     recipe.baselines[preset] = RunConfig(recipe, preset, settings)
     return cast("RunConfig", recipe.baselines[preset])
 

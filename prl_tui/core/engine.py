@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix, GpuUse
 from prl_tui.core.stacks import Stack
+from prl_tui.core.versions import fits
 from prl_tui.i18n import t
 
 GIB = 2**30
@@ -17,6 +18,9 @@ def versions(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """Installed versions that do not know the recipe's flags."""
     for package, wanted in config.recipe.data.versions.items():
         installed = facts.versions.get(package)
+        if installed is None and facts.environment:
+            message = t("The training environment has no {package}.", package=package)
+            yield Finding("engine-missing", "warning", "training_env", message)
         if installed is not None and not fits(installed, wanted):
             message = t(
                 "The training environment has {package} {installed}, and this recipe's flags are those of {package} {wanted}.",
@@ -24,7 +28,7 @@ def versions(config: RunConfig, facts: Facts) -> Iterator[Finding]:
                 installed=installed,
                 wanted=wanted,
             )
-            why = t("Flags that a version does not know stop every rank at its start.")
+            why = t("Choose the environment that the recipe was made for, or a recipe for the version that is there.")
             yield Finding("engine-version", "error", "training_env", message, why)
 
 
@@ -42,23 +46,24 @@ def dialect(config: RunConfig, stack: Stack) -> Iterator[Finding]:
         yield Finding("vllm-mode-unused", "error", "vllm_mode", t("vllm_mode is refused without use_vllm."), "", (fix,))
 
 
-def fits(installed: str, wanted: str) -> bool:
-    """Whether a version such as `4.6.0` is one of `>=4.0` or `<3.5`."""
-    have, sign = release(installed), wanted.rstrip("0123456789.")
-    bound = release(wanted[len(sign) :])
-    width = max(len(have), len(bound))
-    left, right = (part + (0,) * (width - len(part)) for part in (have, bound))
-    return {">=": left >= right, "<": left < right, "==": left == right}.get(sign.strip(), True)
-
-
-def release(version: str) -> tuple[int, ...]:
-    """The numbers of a version: 3.3.0 of `3.3.0.dev0`."""
-    numbers = []
-    for part in version.split("."):
-        if not part.isdigit():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)
+def place(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """The training environment itself: it must be there, and have the program that starts the ranks."""
+    if facts.no_environment:
+        message = t("There is no training environment {name} on this box.", name=facts.no_environment)
+        why = t("conda:NAME, the folder of a venv, the path of its python, or this would work.")
+        yield Finding("environment-missing", "error", "training_env", message, why)
+    elif facts.silent_environment:
+        message = t("The Python of the training environment {name} gives no answer.", name=facts.silent_environment)
+        why = t("It cannot be started, or takes longer than a probe may wait.")
+        yield Finding("environment-silent", "error", "training_env", message, why)
+    elif facts.no_launcher and config.value("training_env"):
+        message = t("The training environment has no {program}.", program=facts.no_launcher)
+        why = t("Without its own, PATH would give another environment's. Install the engine there, or choose another.")
+        yield Finding("launcher-missing", "error", "training_env", message, why)
+    elif facts.no_launcher:
+        message = t("There is no {program} on PATH.", program=facts.no_launcher)
+        why = t("Choose the training environment: conda:NAME, the folder of a venv, or this.")
+        yield Finding("launcher-missing", "error", "training_env", message, why)
 
 
 def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:

@@ -66,11 +66,23 @@ class Facts(Value):
     """The stack of the training environment, where that could be probed."""
     versions: Mapping[str, str] = {}
     """Package → version in the training environment; empty where it was not probed."""
+    environment: str = ""
+    """The training environment in words; "" where it is not known."""
+    no_environment: str = ""
+    """The training environment that is named and not there."""
+    silent_environment: str = ""
+    """The training environment whose Python gives no answer."""
+    no_launcher: str = ""
+    """The program that starts the ranks, where the training environment has none."""
     seconds_per_step: float | None = None
     """From an earlier run of the same recipe on as many processes."""
     pace_source: str = ""
     """Which run that was."""
     missing_files: tuple[str, ...] = ()
+    found: Mapping[str, tuple[str, ...]] = {}
+    """Field → the files that its pattern matches, where that was looked at."""
+    given: tuple[Any, ...] = ()
+    """Config files of the person's own that could be looked at (`given.Given`)."""
     inherited: Mapping[str, str] = {}
     """Variables of the surrounding environment that a launch would take over."""
 
@@ -84,6 +96,8 @@ class Report(Value):
     batch: Batch
     steps: Steps | None
     findings: tuple[Finding, ...]
+    environment: str = ""
+    """The training environment in words, where it was looked at."""
 
     @property
     def ok(self) -> bool:

@@ -50,6 +50,7 @@ INVOLVED: dict[str, set[str]] = {
     "global-batch-divides": {"global_batch_size", "per_device_train_batch_size", "nproc_per_node"},
     "total-batch-too-small": SINGLE_BATCH,
     "accumulation-zero": SINGLE_BATCH,
+    "no-update": {"gradient_accumulation_steps", "per_device_train_batch_size", "nproc_per_node"},
     "deepspeed-triple": SINGLE_BATCH,
     "sequence-parallel-exceeds": {"sequence_parallel_size", "nproc_per_node"},
     "tensor-parallel-divides": {"vllm_tensor_parallel_size", "nproc_per_node"},
@@ -75,7 +76,8 @@ def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[s
     if asked:
         always |= asked
         case, _ = judge(repairs.applied(config, always))
-    forced = frozenset(part for part in TUNABLE if part in case.values and _is_bad(sound, part))
+    open_parts = [part for part in TUNABLE if part in case.values and part not in case.fixed]
+    forced = frozenset(part for part in open_parts if _is_bad(sound, part))
     found = assess(case)
     if case.node_gpus == 0 and case.needs_gpu:
         return ()  # no change of fields gives a node a GPU
@@ -124,7 +126,9 @@ def _hunt(config: RunConfig, case: Case, found: Assessment, forced: frozenset[st
 
 
 def _can_change(case: Case, part: str, forced: frozenset[str]) -> bool:
-    """A field that nobody set is not offered, except for a list of GPUs."""
+    """A field that nobody set is not offered, except for a list of GPUs; nor what stands in a file of the person's."""
+    if part in case.fixed:
+        return False
     return part in forced or part == space.DEVICES or case.values[part] is not None
 
 

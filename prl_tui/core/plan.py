@@ -6,16 +6,24 @@ an environment variable override that field and still run the same command.
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal
 
 from prl_tui.core import values
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Launcher
+from prl_tui.core.templates import PLACE
 from prl_tui.core.value import Value, replace
 
+if TYPE_CHECKING:
+    from prl_tui.core.files import Written
+
 PORT = "master_port"
+FOLDER = "prl-files"
+"""Where a plan's own files lie until it is known better: below the directory in which the command runs."""
+_INTERPRETER = re.compile(r"/bin/(python|pypy)[0-9.]*$", re.ASCII)
 When = Literal["", "several-nodes", "several-processes", "no-port"]
 
 
@@ -30,6 +38,12 @@ class Argument(Value):
     """`--flag=value` in one word."""
     when: When = ""
     """Stands only under this condition, which an overriding variable can change."""
+    times: str = ""
+    """Another field whose number multiplies this one's."""
+    file: str = ""
+    """The plan's own file whose path this argument gives."""
+    unless: str = ""
+    """Stands only where this field is not set."""
 
 
 class Variable(Value):
@@ -46,9 +60,9 @@ class Activation(Value):
     """How the training environment becomes the one that the command finds."""
 
     kind: str = ""
-    """`conda`, `venv`, `this` (the one that prl-tui runs in) or "" for what PATH gives."""
+    """`conda`, `venv`, `python`, `this` (the one that prl-tui runs in) or "" for what PATH gives."""
     name: str = ""
-    """The conda environment's name or path, or the venv's folder."""
+    """The conda environment's name or path, the venv's folder, or the interpreter's path."""
     hook: str = ""
     """conda's own etc/profile.d/conda.sh; "" lets the script find it."""
 
@@ -62,6 +76,8 @@ class LaunchPlan(Value):
     variables: tuple[Variable, ...]
     workdir: str
     activation: Activation
+    files: tuple[Written, ...] = ()
+    """Files that must be written before the command starts."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -92,7 +108,8 @@ class LaunchPlan(Value):
             if not argument.words:
                 continue
             text = " ".join(shlex.quote(word) for word in argument.words)
-            if not argument.key or argument.joined:
+            field = self.config.recipe.by_key[argument.key] if argument.key else None
+            if field is None or argument.joined or field.before or not (field.flag or field.bare):
                 launch.append(text)
             else:
                 lines += [" ".join(launch)] if launch else []
@@ -104,15 +121,22 @@ class LaunchPlan(Value):
 def build(config: RunConfig) -> LaunchPlan:
     """The plan of a run config. A field that is not set, or cannot be read, is left out."""
     launcher = _launcher(config)
-    arguments = [*_launch_words(config, launcher), *(Argument((word,)) for word in config.recipe.data.arguments)]
-    arguments += [
-        _argument(config, field) for field in config.recipe.fields if _applies(field, launcher) and field.flag
+    own = _own_files(config)
+    named = {file.key: file.name for file in own if file.key}
+    flagged = [f for f in config.recipe.fields if _applies(f, launcher) and (f.flag or f.bare)]
+    arguments = [
+        *_launch_words(config, launcher),
+        *(_argument(config, field, named) for field in flagged if field.before),
+        *_program_words(config, launcher),
+        *(Argument((word,)) for word in config.recipe.data.arguments),
+        *(_argument(config, field, named) for field in flagged if not field.before),
     ]
     variables = [
         Variable(field.env, _value(config, field), field.key)
         for field in config.recipe.fields
         if field.env and _applies(field, launcher)
     ]
+    variables += _free_variables(config)
     if launcher == "swift":
         variables += _swift_variables(config)
     return LaunchPlan(
@@ -122,7 +146,25 @@ def build(config: RunConfig) -> LaunchPlan:
         tuple(variables),
         str(config.value("workdir") or ""),
         _activation(config),
+        own,
     )
+
+
+def _own_files(config: RunConfig) -> tuple[Written, ...]:
+    if not config.recipe.data.write:
+        return ()
+    from prl_tui.core import files
+
+    return files.written(config)
+
+
+def with_folder(plan: LaunchPlan, folder: str) -> LaunchPlan:
+    """The plan with its own files in `folder`, as an absolute path or one below where the command runs."""
+    arguments = tuple(
+        replace(argument, words=(argument.flag, f"{folder}/{argument.file}")) if argument.file else argument
+        for argument in plan.arguments
+    )
+    return replace(plan, arguments=arguments)
 
 
 def with_port(plan: LaunchPlan, port: int) -> LaunchPlan:
@@ -147,12 +189,26 @@ def _value(config: RunConfig, field: Field) -> str | None:
     return config.text(field.key) if config.value(field.key) is not None else None
 
 
-def _argument(config: RunConfig, field: Field) -> Argument:
+def _argument(config: RunConfig, field: Field, named: Mapping[str, str]) -> Argument:
+    if field.key in named:
+        name = named[field.key]
+        return Argument((field.flag, f"{FOLDER}/{name}"), field.key, field.flag, file=name)
     value = config.value(field.key)
     if value is None:
         return Argument((), field.key, field.flag)
     words = tuple(value) if isinstance(value, tuple) else (config.text(field.key),)
-    return Argument((field.flag, *words), field.key, field.flag)
+    return Argument((*((field.flag,) if field.flag else ()), *words), field.key, field.flag)
+
+
+def _free_variables(config: RunConfig) -> list[Variable]:
+    """Variables that a person lists; a name alone is inherited from the launch."""
+    found = []
+    for field in config.recipe.fields:
+        entries = config.value(field.key) if field.type == "variables" else None
+        for entry in entries or ():
+            name, equals, value = entry.partition("=")
+            found.append(Variable(name, value if equals else None, field.key))
+    return found
 
 
 def _joined(config: RunConfig, key: str, flag: str, when: When = "") -> Argument:
@@ -179,15 +235,42 @@ def _launch_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
     elif launcher == "swift":
         yield Argument(("swift", *program.command))
     elif launcher == "python":
-        yield Argument(("python",))
+        found = _activation(config)
+        yield Argument((found.name if found.kind == "python" else "python",))
     else:
         yield Argument(("accelerate", "launch", *program.command))
-        yield _joined(config, "nproc_per_node", "--num_processes")
-        yield _joined(config, PORT, "--main_process_port")
-    if program.module:
+        yield from _machines(config)
+
+
+def _machines(config: RunConfig) -> Iterator[Argument]:
+    """With accelerate, --num_processes counts those of all machines. Source: accelerate 1.15's launch command."""
+    nodes = config.number("nnodes") or 1
+    each = config.number("nproc_per_node")
+    words = () if each is None else (f"--num_processes={each * nodes}",)
+    yield Argument(words, "nproc_per_node", "--num_processes", True, times="nnodes")
+    for key, flag in (("nnodes", "num_machines"), ("node_rank", "machine_rank"), ("master_addr", "main_process_ip")):
+        yield _joined(config, key, f"--{flag}", "several-nodes")
+    yield _joined(config, PORT, "--main_process_port")
+
+
+def _program_words(config: RunConfig, launcher: Launcher) -> Iterator[Argument]:
+    program = config.recipe.data.program[launcher]
+    module, script = (PLACE.fullmatch(text) for text in (program.module, program.script))
+    if module:
+        yield _said(config, module[1], "-m")
+    elif program.module:
         yield Argument(("-m", program.module))
-    elif program.script:
+    if script:
+        yield _said(config, script[1], "", module[1] if module else "")
+    elif program.script and not program.module:
         yield Argument((program.script,))
+
+
+def _said(config: RunConfig, key: str, flag: str, unless: str = "") -> Argument:
+    """A part of the command that a field says."""
+    value = None if unless and config.value(unless) is not None else config.value(key)
+    words = () if value is None else (*((flag,) if flag else ()), config.text(key))
+    return Argument(words, key, flag, unless=unless)
 
 
 def _rendezvous(config: RunConfig) -> Iterator[Argument]:
@@ -222,6 +305,8 @@ def _activation(config: RunConfig) -> Activation:
     kind, _, name = text.partition(":")
     if kind == "conda" and name:
         return Activation("conda", name, hook)
+    if _INTERPRETER.search(text):
+        return Activation("python", text)
     return Activation("venv", text)
 
 

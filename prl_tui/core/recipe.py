@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from prl_tui import i18n
+from prl_tui.core import templates
+from prl_tui.core.templates import PLACE, Template
 from prl_tui.core.value import Value, replace
 
-FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus"]
+FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus", "arguments", "variables"]
 Launcher = Literal["torchrun", "accelerate", "swift", "python"]
 Group = Literal["batch", "generation", "model", "data", "schedule", "faults", "launch", "environment"]
-BatchRule = Literal["grpo", "product", "global", "total", "minionerec-sft", "deepspeed", "none"]
+BatchRule = Literal[
+    "grpo", "product", "global", "total", "minionerec-sft", "mmdpo-rm", "mmdpo-dpo", "deepspeed", "none"
+]
 
 GROUPS: tuple[Group, ...] = (
     "batch", "generation", "model", "data", "schedule", "faults", "launch", "environment",
@@ -65,6 +69,10 @@ class Field(Value, kw_only=True):
     required: bool = False
     advanced: bool = False
     """Shown only when somebody looks for it."""
+    before: bool = False
+    """The flag is the launcher's own and stands before the program."""
+    bare: bool = False
+    """Its words stand in the command without a flag."""
     only_with: tuple[Launcher, ...] = ()
     """The flag exists only below these launchers; empty means all."""
 
@@ -83,7 +91,10 @@ class Preset(Value):
 
 
 class Program(Value):
-    """What one launcher starts: a module, a script, or a sub-command of the launcher."""
+    """What one launcher starts: a module, a script, or a sub-command of the launcher. `{key}`: what a field says.
+
+    Where both are given by fields, the module counts when it is set, and else the script.
+    """
 
     module: str = ""
     script: str = ""
@@ -127,6 +138,25 @@ class Outputs(Value):
     """Patterns of metrics that the program writes as plain lines (`telemetry.console.ConsoleFormat`)."""
 
 
+class Smoke(Value):
+    """The fields that make a run short, so that a few steps show whether it works."""
+
+    steps: str = ""
+    """The field that ends a run after so many optimizer steps; "" where there is none: no smoke test then."""
+    log: str = ""
+    """The field with the steps between two logged lines."""
+    evaluate: str = ""
+    """The field with the steps between two evaluations."""
+    save: str = ""
+    """The field with the steps between two checkpoints."""
+    always_evaluates: bool = False
+    """The program brings its own data to evaluate on."""
+    values: dict[str, Any] = {}
+    """Other fields that saving by steps needs, such as `save_strategy = "steps"`."""
+    evaluating: dict[str, Any] = {}
+    """Other fields that evaluating by steps needs."""
+
+
 class RecipeFile(Value, kw_only=True):
     """The shape of one recipe file."""
 
@@ -147,11 +177,16 @@ class RecipeFile(Value, kw_only=True):
     batch: Batch = Batch()
     files: tuple[str, ...] = ()
     """Files that must be there when a run starts, with `{field}` for what a field says."""
+    write: tuple[Template, ...] = ()
+    """Files that the plan writes from the fields."""
     versions: dict[str, str] = {}
     """Package → the versions whose flags the recipe speaks, such as `>=4.0` or `<3.5`."""
     needs_gpu: bool = True
     """Each process needs a GPU of its own."""
+    cpu: str = ""
+    """The yes-or-no field that makes a run one without GPUs."""
     outputs: Outputs = Outputs()
+    smoke: Smoke = Smoke()
     presets: dict[str, Preset] = {}
     default_preset: str = ""
 
@@ -214,6 +249,8 @@ def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     lists = {name: tuple(batch[name]) for name in ("rows", "validation") if name in batch}
     found["batch"] = Batch(**{**batch, **lists})
     found["outputs"] = outputs_of(found.get("outputs", {}))
+    found["write"] = tuple(templates.template_of(one) for one in found.get("write", ()))
+    found["smoke"] = Smoke(**found.get("smoke", {}))
     for name in ("arguments", "shared", "files"):
         if name in found:
             found[name] = tuple(found[name])
@@ -252,8 +289,11 @@ class Recipe:
         return Recipe(replace(self.data, stack=stack), self.fields, self.presets, self.origin)
 
 
-def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str) -> Recipe:
-    """The recipe with its shared fields and their defaults; ValueError names a key that does not fit."""
+def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, checked: bool = False) -> Recipe:
+    """The recipe with its shared fields and their defaults; ValueError names a key that does not fit.
+
+    `checked`: it was built from the very same file before, so names and patterns are known to be sound.
+    """
     fields = list(data.field)
     own = {field.key for field in fields}
     for name in data.shared:
@@ -271,11 +311,19 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str) -> Re
         for key in preset.values:
             if key not in known:
                 raise ValueError(f"presets.{preset_name}.values.{key}: there is no such field")
+    if data.cpu and data.cpu not in known:
+        raise ValueError(f"cpu: there is no field {data.cpu}")
+    smoke = data.smoke
+    for key in (smoke.steps, smoke.log, smoke.evaluate, smoke.save, *smoke.values, *smoke.evaluating):
+        if key and key not in known:
+            raise ValueError(f"smoke: there is no field {key}")
     fields = [
         replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
     ]
-    _sound(data.name, fields)
-    readable(data.outputs)
+    if not checked:
+        _sound(data.name, fields)
+        templates.sound(data.write, [field.key for field in fields if field.flag], known)
+        readable(data.outputs)
     fields.sort(key=lambda field: GROUPS.index(field.group))
     return Recipe(data, tuple(fields), data.presets, origin)
 
@@ -294,8 +342,6 @@ def readable(outputs: Outputs) -> None:
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
-PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A place in a template that another field fills."""
 
 
 def _sound(name: str, fields: list[Field]) -> None:

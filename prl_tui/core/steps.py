@@ -33,6 +33,8 @@ class Steps(Value):
     """Checkpoints before the end; the last step always saves."""
     evaluations: int | None = None
     generations_per_step: int | None = None
+    logged: int | None = None
+    """The last step by the program's own count, where its log tells no total: Safe-MM-DPO counts micro-batches."""
 
 
 def estimate(
@@ -52,7 +54,14 @@ def estimate(
         _times(total, schedule.save_steps),
         _times(total, schedule.eval_steps) if numbers.eval_on else 0,
         batch.global_batch if rule == "grpo" else None,
+        _logged(rule, batch, schedule, rows),
     )
+
+
+def _logged(rule: str, batch: Batch, schedule: Schedule, rows: int | None) -> int | None:
+    if rule != "mmdpo-dpo" or not rows or not batch.world or not batch.per_device or not schedule.epochs:
+        return None
+    return int(ceil(ceil(rows / batch.world) / batch.per_device) * schedule.epochs)
 
 
 def _times(total: int | None, every: int | None) -> int | None:
@@ -68,6 +77,8 @@ def _per_epoch(rule: str, stack: Stack, n: Numbers, batch: Batch, schedule: Sche
     if rule != "grpo" or (n.generations == 1 and stack.accumulation_counts):
         # One answer each: an epoch of plain data parallelism, in which sequence parallel ranks share their rows.
         ranks = max(1, world // n.sequence_parallel)
+        if rule == "mmdpo-dpo":  # the accumulation starts anew with each epoch, and a rest of it is no step
+            return ceil(ceil(rows / world) / batch.per_device) // accumulation
         return max(1, ceil(ceil(rows / (batch.per_device * ranks)) / accumulation))
     step = batch.per_device * world
     if not n.generations or not batch.generation_batch or n.generations < 1:

@@ -10,6 +10,7 @@ import json
 import math
 from typing import Any
 
+from prl_tui.core import wordlist
 from prl_tui.core.recipe import Field
 from prl_tui.i18n import t
 
@@ -49,7 +50,8 @@ def show(field: Field, value: object) -> str:
     if isinstance(value, float):
         return repr(value).replace("e-0", "e-").replace("e+0", "e+")
     if isinstance(value, (list, tuple)):
-        return " ".join(str(item) for item in value)
+        words = tuple(str(item) for item in value)
+        return wordlist.join(words) if field.type in wordlist.QUOTED else " ".join(words)
     return str(value)
 
 
@@ -61,7 +63,14 @@ def example(field: Field) -> str:
         return field.choices[0]
     if field.type in {"int", "float"}:
         return show(field, int(field.min) if field.min is not None else 1)
-    return {"bool": field.words[0], "gpus": "0,1", "json": "{}"}.get(field.type, "…")
+    known = {
+        "bool": field.words[0],
+        "gpus": "0,1",
+        "json": "{}",
+        "arguments": "--epochs 1",
+        "variables": "OMP_NUM_THREADS=4",
+    }
+    return known.get(field.type, "…")
 
 
 def is_whole(text: str) -> bool:
@@ -204,6 +213,7 @@ def _text(field: Field, raw: object) -> tuple[Any, str]:
 
 _PARSERS = {
     "int": _int, "float": _float, "bool": _bool, "choice": _choice, "list": _list, "json": _json,
+    "arguments": wordlist.arguments, "variables": wordlist.variables,
 }  # fmt: skip
 
 

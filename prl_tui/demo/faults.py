@@ -102,7 +102,7 @@ class Faults:
             sys.stderr.flush()
             os._exit(switches.exit_code)
         while (self._rank, step) == (switches.hang_rank, switches.hang_step):
-            time.sleep(60)
+            time.sleep(60)  # the fault itself: a rank that hangs
 
     def at_end(self) -> None:
         """Play what happens after everything is done and said."""

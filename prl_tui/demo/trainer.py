@@ -139,7 +139,7 @@ class Trainer:
             while self.step < options.max_steps:
                 faults.at_step(self.step + 1)
                 self._train_step()
-                time.sleep(options.step_delay)
+                time.sleep(options.step_delay)  # asked for, so that a run can be looked at
                 bar.advance()
                 self._after_step(first + 1)
             self._log_end(time.monotonic() - began, self.step - first)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from prl_tui.core import wordlist
 from prl_tui.core.config import template_keys
 from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
-from prl_tui.export import bash_rules, bash_values
+from prl_tui.export import bash_files, bash_rules, bash_values, bash_words
 from prl_tui.export.model import Export, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
@@ -29,11 +30,13 @@ def export(plan: LaunchPlan) -> Export:
     lines += [
         "# " + t("Each value can be overridden by its variable, for example {variable}=4; an empty one counts as unset.",
                  variable=example),
+        *bash_files.told(plan),
         "# shellcheck disable=SC2016  # " + t("values are literal"),
         "set -euo pipefail",
         "",
         *_functions(plan),
         *bash_rules.functions(plan),
+        *bash_files.functions(plan),
         "",
         "# --- " + t("values") + " ---",
         *_values(plan),
@@ -46,6 +49,7 @@ def export(plan: LaunchPlan) -> Export:
         *_workdir(plan),
         *_globs(plan),
         *_variables(plan),
+        *bash_files.write(plan),
         "",
         "# --- " + t("command") + " ---",
         *_command(plan),
@@ -112,20 +116,39 @@ def _functions(plan: LaunchPlan) -> list[str]:
         f'  fail "$variable {one_of}$*"',
         "}",
         *(_one_file(one_file) if any(field.glob for field in plan.config.recipe.fields) else ()),
+        *_free(plan),
         f'needed() {{ [[ -n $2 ]] || fail "$1 {needed}"; }}',
     ]
+
+
+def _free(plan: LaunchPlan) -> list[str]:
+    """Functions for free arguments and variables, where a recipe has them."""
+    types = {field.type for field in plan.config.recipe.fields}
+    lines = []
+    if types.intersection(wordlist.QUOTED):
+        told = t("has a quote that is left open: ")
+        lines += [line.replace("TOLD", told) for line in bash_words.SPLIT]
+    if "variables" in types:
+        wrong, missing = t("needs NAME=VALUE entries; this is not one: "), t("this variable is needed and not set: ")
+        lines += [line.replace("WRONG", wrong).replace("MISSING", missing) for line in bash_words.FREE]
+    return lines
 
 
 def _values(plan: LaunchPlan) -> Iterator[str]:
     """The fields, templates after the fields that they name."""
     config = plan.config
-    fields = [field for field in config.recipe.fields if field.key not in STRUCTURE]
-    known = "|".join(["PRL_TUI_*", *sorted(field.override for field in config.recipe.fields)])
+    fixed = STRUCTURE | bash_files.settled(plan)
+    silent = bash_files.silent(plan)
+    fields = [field for field in config.recipe.fields if field.key not in fixed | silent.keys()]
+    names = {field.override for field in config.recipe.fields}
+    known = "|".join(["PRL_TUI_*", *sorted(names | ({bash_files.PLACE_VARIABLE} if plan.files else set()))])
     told = literal(t("warning: nothing reads this variable: "))
     yield f"for name in ${{!PRL_@}}; do case $name in {known}) ;; *) printf '%s\\n' {told}\"$name\" >&2 ;; esac; done"
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))
     for field in config.recipe.fields:
-        if field.key in STRUCTURE:
+        if field.key in silent:
+            yield f"if from {field.override}; then fail {literal(f'{field.override} {silent[field.key]}')}; fi"
+        elif field.key in fixed:
             yield f"fixed {literal(field.key)} {field.override} {literal(config.text(field.key))}"
     for field in sorted(fields, key=lambda field: plan.config.follows(field.key)):
         yield from _value(plan, field)
@@ -134,10 +157,13 @@ def _values(plan: LaunchPlan) -> Iterator[str]:
 def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
     name, variable = name_of(field.key), field.override
     value = plan.config.value(field.key)
-    if field.type == "list":
+    if field.type in wordlist.TYPES:
         words = " ".join(literal(str(word)) for word in value or ())
         yield f"{name}=({words})"
-        yield f'if from {variable}; then read -r -d "" -a {name} <<<"${variable}" || true; fi'
+        if field.type in wordlist.QUOTED:
+            yield f'if from {variable}; then split {variable} "${variable}"; {name}=("${{found[@]}}"); fi'
+        else:
+            yield f'if from {variable}; then read -r -d "" -a {name} <<<"${variable}" || true; fi'
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"
@@ -207,6 +233,14 @@ def _activation(plan: LaunchPlan) -> list[str]:
             f'source "$activate" || fail "{told}$activate"',
             "set -u",
         ]
+    if activation.kind == "python":
+        told = t("there is no such interpreter here: ")
+        return [
+            f"interpreter={literal(activation.name)}",
+            f"interpreter={_home('interpreter')}",
+            f'[[ -x $interpreter ]] || fail "{told}$interpreter"',
+            'export PATH="${interpreter%/*}:$PATH"',
+        ]
     if activation.kind != "conda":
         return []
     told = t("conda's etc/profile.d/conda.sh is not here; set conda_hook: ")
@@ -225,8 +259,12 @@ def _activation(plan: LaunchPlan) -> list[str]:
 
 
 def _variables(plan: LaunchPlan) -> Iterator[str]:
+    free = {field.key: field.override for field in plan.config.recipe.fields if field.type == "variables"}
     for variable in plan.variables:
-        yield from _variable(variable)
+        if variable.key not in free:
+            yield from _variable(variable)
+    for key, override in free.items():
+        yield f'free {override} ${{{name_of(key)}[@]+"${{{name_of(key)}[@]}}"}}'
 
 
 def _variable(variable: Variable) -> Iterator[str]:
@@ -270,10 +308,23 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
     if field is None:  # a recipe without this shared field
         return
     name, flag = name_of(argument.key), literal(argument.flag)
-    is_list = field.type == "list"
+    is_list = field.type in wordlist.TYPES
     value = f'${{{name}[@]+"${{{name}[@]}}"}}' if is_list else f'"${name}"'
-    add = f'command+=({flag}="${name}")' if argument.joined else f"command+=({flag} {value})"
+    amount = f"$(( {name} * ${{{name_of(argument.times)}:-1}} ))" if _counts(plan, argument) else f"${name}"
+    add = (
+        f'command+=({flag}="{amount}")'
+        if argument.joined
+        else f"command+=({f'{flag} ' if argument.flag else ''}{value})"
+    )
     if not argument.words:
         given = f"(( ${{#{name}[@]}} ))" if is_list else f"[[ -n ${name} ]]"
         test = f"{test} && {given}" if test else given
+    if argument.unless:
+        unset = f"[[ -z ${name_of(argument.unless)} ]]"
+        test = f"{unset} && {test}" if test else unset
     yield f"if {test}; then {add}; fi" if test else add
+
+
+def _counts(plan: LaunchPlan, argument: Argument) -> bool:
+    """The argument is a product, and the recipe has both of its fields."""
+    return bool(argument.times) and argument.times in plan.config.recipe.by_key

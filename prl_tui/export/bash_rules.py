@@ -92,14 +92,15 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
         gpus=_override(plan, "cuda_visible_devices"),
         processes=_override(plan, "nproc_per_node"),
     )
-    lines = [
-        f"processes={processes}",
-        f'count_gpus "${_var(plan, "cuda_visible_devices")}"',
-        "if [[ -n $visible ]] && (( processes > visible )); then",
-        f'  fail "{told}"',
-        "fi",
-    ]
-    return [*lines, *_rollout(plan, stack), *_mode(plan, stack)] if "swift" in stack.name else lines
+    counted = [f"processes={processes}", f'count_gpus "${_var(plan, "cuda_visible_devices")}"']
+    rules = _refuse("[[ -n $visible ]] && (( processes > visible ))", told)
+    mode = []
+    if "swift" in stack.name:
+        rules += _rollout(plan, stack)
+        mode = _mode(plan, stack)
+    if plan.config.recipe.data.cpu:
+        rules = [f"if ! {_yes(plan, plan.config.recipe.data.cpu)}; then", *(f"  {rule}" for rule in rules), "fi"]
+    return [*counted, *rules, *mode]
 
 
 def _yes(plan: LaunchPlan, part: str) -> str:

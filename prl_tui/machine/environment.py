@@ -6,8 +6,10 @@ site-packages change.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,23 +17,43 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prl_tui import atomic
-from prl_tui.core.plan import Activation
+from prl_tui.core.config import RunConfig
+from prl_tui.core.plan import Activation, LaunchPlan, build
 from prl_tui.core.value import Value
-from prl_tui.machine import paths
+from prl_tui.machine import conda, paths
 
 PACKAGES = ("torch", "ms-swift", "trl", "transformers", "accelerate", "deepspeed", "vllm", "flash-attn")
 TIMEOUT = 20.0
 """Seconds that a probe may take."""
+_SHAPE = 2
+"""Of what is remembered; older entries are asked again."""
 
+# torch/version.py is read, not run: importing torch takes seconds. NCCL comes as a wheel beside torch's.
 _SCRIPT = """
-import importlib.metadata as m, json, sys
+import importlib.metadata as m, importlib.util, json, os, re, site, sys, sysconfig
 found = {}
 for name in sys.argv[1:]:
     try:
         found[name] = m.version(name)
     except m.PackageNotFoundError:
         pass
-print(json.dumps({"python": ".".join(map(str, sys.version_info[:3])), "versions": found}))
+nccl = ""
+for one in m.distributions():
+    name = (one.metadata["Name"] or "").lower().replace("_", "-")
+    if name.startswith("nvidia-nccl-cu"):
+        nccl = one.version
+cuda = ""
+spec = importlib.util.find_spec("torch")
+for place in (spec.submodule_search_locations or []) if spec else []:
+    try:
+        text = open(os.path.join(place, "version.py"), encoding="utf-8").read()
+    except OSError:
+        continue
+    said = re.search(r"^cuda\\s*(?::[^=]+)?=\\s*'([^']*)'", text, re.M)
+    cuda = said.group(1) if said else "cpu"
+places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *[p for p in sys.path if p.endswith("-packages")]}
+print(json.dumps({"python": ".".join(map(str, sys.version_info[:3])), "versions": found, "cuda": cuda, "nccl": nccl,
+                  "places": sorted(p for p in places if p and os.path.isdir(p))}))
 """
 
 
@@ -44,11 +66,35 @@ class Environment(Value):
     """Of Python itself."""
     versions: Mapping[str, str] = {}
     """Package → installed version."""
+    cuda: str = ""
+    """CUDA that torch was built for, such as `12.8`; `cpu` for a build without, "" without torch."""
+    nccl: str = ""
+    """Version of the NCCL wheel; "" where torch has it built in, or there is none."""
+    places: tuple[str, ...] = ()
+    """Where its packages lie."""
 
     def words(self) -> str:
-        """`torch 2.8.0 · trl 0.17.0 · ms-swift 3.3.0`."""
-        shown = [f"{name} {version}" for name, version in self.versions.items() if name in PACKAGES[:4]]
-        return " · ".join(shown)
+        """`torch 2.8.0 (CUDA 12.8, NCCL 2.27.3) · ms-swift 3.3.0 · trl 0.17.0`."""
+        shown = []
+        for name in PACKAGES[:4]:
+            if name in self.versions:
+                shown.append(
+                    f"{name} {self.versions[name].partition('+')[0]}{self._build() if name == 'torch' else ''}"
+                )
+        return " · ".join(shown) or f"Python {self.version}"
+
+    def _build(self) -> str:
+        parts = ["CPU" if self.cuda == "cpu" else f"CUDA {self.cuda}" if self.cuda else ""]
+        parts.append(f"NCCL {self.nccl}" if self.nccl else "")
+        said = ", ".join(part for part in parts if part)
+        return f" ({said})" if said else ""
+
+
+def label(activation: Activation) -> str:
+    """What a person calls it: the conda name, the folder, the interpreter, `this` or `PATH`."""
+    if activation.kind == "conda":
+        return activation.name
+    return activation.name or activation.kind or "PATH"
 
 
 def interpreter(activation: Activation, environment: Mapping[str, str] | None = None) -> Path | None:
@@ -56,34 +102,50 @@ def interpreter(activation: Activation, environment: Mapping[str, str] | None = 
     values = os.environ if environment is None else environment
     if activation.kind == "this":
         return Path(sys.executable)
+    if activation.kind == "python":
+        return _existing(paths.expanded(activation.name))
     if activation.kind == "venv":
         return _existing(paths.expanded(activation.name) / "bin" / "python")
     if activation.kind == "conda":
-        return _conda(activation, values)
+        folder = conda.find(activation.name, activation.hook, values)
+        return folder / "bin" / "python" if folder is not None else None
     found = shutil.which("python", path=values.get("PATH")) or shutil.which("python3", path=values.get("PATH"))
     return Path(found) if found else None
 
 
-def _conda(activation: Activation, values: Mapping[str, str]) -> Path | None:
-    if "/" in activation.name:
-        return _existing(paths.expanded(activation.name) / "bin" / "python")
-    roots = []
-    if activation.hook:
-        roots.append(paths.expanded(activation.hook).parent.parent.parent)
-    if values.get("CONDA_EXE"):
-        roots.append(Path(values["CONDA_EXE"]).parent.parent)
-    roots.append(Path(values.get("HOME", "/")) / ".conda")
-    for root in roots:
-        base = (
-            root / "bin" / "python" if activation.name == "base" else root / "envs" / activation.name / "bin" / "python"
-        )
-        if _existing(base):
-            return base
-    return None
-
-
 def _existing(path: Path) -> Path | None:
     return path if path.exists() else None
+
+
+def lacks(plan: LaunchPlan, python: Path | None, environment: Mapping[str, str] | None = None) -> str:
+    """The program that starts the ranks, where the environment has none of its own: PATH would give another's.
+
+    "" where it is there. Without an environment it is what PATH gives.
+    """
+    program = plan.argv[0] if plan.argv else ""
+    if not program or "/" in program:
+        return ""
+    if plan.activation.kind and python is not None:
+        return "" if (python.parent / program).exists() else program
+    values = os.environ if environment is None else environment
+    return "" if shutil.which(program, path=values.get("PATH")) else program
+
+
+VERSION_FILES = {"swift": ("ms-swift", "swift/version.py")}
+"""Top module → its package, and the file of a checkout that says its version."""
+
+
+def beside(config: RunConfig, folder: Path) -> dict[str, str]:
+    """Packages that lie in the working directory: `-m swift.cli.rlhf` takes those before the installed ones."""
+    plan = build(config)
+    found: dict[str, str] = {}
+    for before, module in zip(plan.argv, plan.argv[1:], strict=False):
+        package, file = VERSION_FILES.get(module.partition(".")[0], ("", ""))
+        if before == "-m" and package:
+            with contextlib.suppress(OSError):
+                said = re.search(r"""__version__ = ['"]([^'"]+)""", (folder / file).read_text("utf-8", "replace"))
+                found |= {package: said[1]} if said else {}
+    return found
 
 
 def probe(activation: Activation, environment: Mapping[str, str] | None = None) -> Environment | None:
@@ -92,34 +154,51 @@ def probe(activation: Activation, environment: Mapping[str, str] | None = None) 
     if python is None:
         return None
     kept = paths.cache_dir() / "environments.json"
-    stamp = _stamp(python)
     known = _read(kept)
     entry = known.get(str(python))
-    if isinstance(entry, dict) and entry.get("stamp") == stamp:
-        return Environment(str(python), str(entry.get("version", "")), dict(entry.get("versions", {})))
+    if isinstance(entry, dict) and entry.get("shape") == _SHAPE:
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            remembered = _of(python, entry["found"])
+            if entry.get("stamp") == _stamp(python, remembered.places):
+                return remembered
     found = _ask(python)
     if found is not None:
-        _remember(
-            kept, {**known, str(python): {"stamp": stamp, "version": found.version, "versions": dict(found.versions)}}
-        )
-    return found
+        made, answer = found
+        entry = {"shape": _SHAPE, "stamp": _stamp(python, made.places), "found": answer}
+        _remember(kept, {**known, str(python): entry})
+        return made
+    return None
 
 
-def _ask(python: Path) -> Environment | None:
+def _ask(python: Path) -> tuple[Environment, dict[str, object]] | None:
     command = [str(python), "-I", "-c", _SCRIPT, *PACKAGES]
     try:
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=True, stdin=subprocess.DEVNULL)
-        answer = json.loads(done.stdout)
-        return Environment(str(python), str(answer["python"]), dict(answer["versions"]))
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        # An interpreter's own start-up files may print: the answer is the last line.
+        answer = json.loads(done.stdout.strip().splitlines()[-1])
+        return _of(python, answer), answer
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError):
         return None
 
 
-def _stamp(python: Path) -> list[float]:
-    """Moments at which its packages last changed."""
-    folders = sorted(python.parent.parent.glob("lib/python3*/site-packages"))
+def _of(python: Path, answer: Mapping[str, object]) -> Environment:
+    versions, places = answer["versions"], answer["places"]
+    if not isinstance(versions, dict) or not isinstance(places, list):
+        raise TypeError("versions")
+    return Environment(
+        str(python),
+        str(answer["python"]),
+        {str(name): str(version) for name, version in versions.items()},
+        str(answer["cuda"]),
+        str(answer["nccl"]),
+        tuple(str(place) for place in places),
+    )
+
+
+def _stamp(python: Path, places: tuple[str, ...]) -> list[float]:
+    """Moments at which the interpreter and its packages last changed."""
     found = []
-    for path in [python, *folders]:
+    for path in [python, *map(Path, places)]:
         try:
             found.append(path.stat().st_mtime)
         except OSError:
@@ -136,8 +215,6 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _remember(path: Path, entries: dict[str, object]) -> None:
-    import contextlib
-
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_json(path, entries)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from prl_tui.core import stacks
-from prl_tui.core.config import RunConfig, Source, fill
+from prl_tui.core import assess, stacks
+from prl_tui.core.config import RunConfig, Source, fill, template_keys
 from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
-from prl_tui.core.value import Value
+from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 from prl_tui.machine import environment, paths, rows
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
@@ -22,36 +23,93 @@ class Known(Value):
     rows: int | None = None
     val_rows: int | None = None
     missing_files: tuple[str, ...] = ()
+    given: tuple[Any, ...] = ()
+    found: Mapping[str, tuple[str, ...]] = {}
     stack: str = ""
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    environment: str = ""
+    no_environment: str = ""
+    silent_environment: str = ""
+    no_launcher: str = ""
 
 
 def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, "")) -> Known:
     """Read the data's rows, look for the files that the recipe needs, ask the training environment."""
-    found = environment.probe(build(config).activation)
+    plan = build(config)
+    python = environment.interpreter(plan.activation)
+    found = environment.probe(plan.activation)
     versions = dict(found.versions) if found is not None else {}
+    versions |= environment.beside(config, base_of(config, here))
+    place = environment.label(plan.activation)
+    words = replace(found, versions=versions).words() if found is not None else ""
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
+    known, seen = _given(config, here)
     return Known(
-        rows.training(config, here),
-        rows.validation(config, here),
-        _missing(config, here),
+        rows.training(seen, here),
+        rows.validation(seen, here),
+        _missing(seen, here),
+        known,
+        matches(config, base_of(config, here)),
         stack,
         versions,
         pace[0],
         pace[1],
+        f"{place}: {words}" if words else "",
+        place if python is None and plan.activation.kind else "",
+        place if python is not None and found is None else "",
+        environment.lacks(plan, python),
     )
 
 
+def _given(config: RunConfig, here: Path) -> tuple[tuple[Any, ...], RunConfig]:
+    """Config files of the person's own, and the config with what they say."""
+    if not config.recipe.data.write:
+        return (), config
+    from prl_tui.core import given
+    from prl_tui.machine import given_files
+
+    known = given_files.look(config, base_of(config, here))
+    return known, given.effective(config, Facts(given=known))
+
+
+def _written(config: RunConfig) -> frozenset[str]:
+    if not config.recipe.data.write:
+        return frozenset()
+    from prl_tui.core import files
+
+    return files.replaced(config)
+
+
 def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:
-    base = here / paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else here
-    wanted = [fill(file, config) for file in config.recipe.data.files]
+    base = base_of(config, here)
+    own = _written(config)
+    needed = [file for file in config.recipe.data.files if own.isdisjoint(template_keys(file))]
+    wanted = [fill(fill(file, config), config) for file in needed]  # `{train_{task}_path}` names a field by another
     return tuple(name for name in wanted if name and not (base / name).exists())
 
 
-LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
+def matches(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:
+    """The files that the patterns of glob fields match in the working directory."""
+    import glob
+
+    found = {}
+    for field in config.recipe.fields:
+        pattern = config.value(field.key) if field.glob else None
+        if pattern:
+            found[field.key] = tuple(sorted(glob.glob(str(pattern), root_dir=base)))  # noqa: PTH207  (absolute ones too)
+    return found
+
+
+def base_of(config: RunConfig, here: Path) -> Path:
+    """Where the command runs: relative paths start there."""
+    workdir = config.value("workdir") if "workdir" in config.settings else None
+    return here / paths.expanded(str(workdir or ""))
+
+
+LAUNCH_VARIABLES = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 
 
 OWN_VARIABLES = "PRL_TUI_"
@@ -59,7 +117,7 @@ OWN_VARIABLES = "PRL_TUI_"
 
 
 def inherited(environment: Mapping[str, str], overrides: bool = False) -> dict[str, str]:
-    """The variables around a launch that a check reads: GPUs, the scheduler's job, and names that look like them.
+    """The variables around a launch that a check reads: GPUs, the scheduler's job, how many ranks, and near misses.
 
     With `overrides` also those that are meant to override fields.
     """
@@ -85,7 +143,7 @@ def here(
     found = known or Known()
     readable = snapshot.problem is None
     return Facts(
-        node_gpus=len(snapshot.gpus) if readable else 0 if config.recipe.data.needs_gpu else None,
+        node_gpus=len(snapshot.gpus) if readable else 0 if assess.needs_gpu(config) else None,
         gpus=tuple(_use(gpu) for gpu in snapshot.gpus) if readable else None,
         rows=found.rows,
         val_rows=found.val_rows,
@@ -93,7 +151,13 @@ def here(
         pace_source=found.pace_source,
         stack=found.stack,
         versions=found.versions,
+        environment=found.environment,
+        no_environment=found.no_environment,
+        silent_environment=found.silent_environment,
+        no_launcher=found.no_launcher,
         missing_files=found.missing_files,
+        given=found.given,
+        found=found.found,
         inherited=inherited(os.environ),
         port_owner=_port_owner(config),
     )

@@ -91,7 +91,7 @@ class Stay:
             self._show(_CHUNKS)
             if self.caught.noted and self._heed(self.caught.noted.pop(0)) == "detach":
                 return None
-            time.sleep(_TURN)
+            time.sleep(_TURN)  # signals are handled between turns
         while self._show(_CHUNKS):
             pass
         return ended.exit_code if isinstance(ended, Ended) else _LOST

@@ -97,7 +97,7 @@ class Guardian:
             except OSError:
                 if not insist or not self.folder.is_dir():
                     return  # reported otherwise, or somebody removed the whole run
-                time.sleep(_RETRY_EVERY)
+                time.sleep(_RETRY_EVERY)  # a full disk: what could not be written is tried again
                 self._beat()
             else:
                 return
@@ -110,7 +110,7 @@ class Guardian:
             deadline = time.monotonic() + patience
             while time.monotonic() < deadline and self._tree():
                 self._reap()
-                time.sleep(0.05)
+                time.sleep(0.05)  # grandchildren are no children to wait for
             number, patience = signal.SIGKILL, ladder.KILL_AGAIN
         self._reap()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prl_tui import atomic
 from prl_tui.i18n import t
 from prl_tui.runs import lock, records, spawn, store
 from prl_tui.runs.folder import RunFolder
@@ -16,7 +17,7 @@ from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
 from prl_tui.runs.stop import Grace
 
-__all__ = ["Answer", "Job", "LaunchError", "begin", "create", "run_foreground", "start"]
+__all__ = ["Answer", "Inside", "Job", "LaunchError", "OwnFile", "begin", "create", "run_foreground", "start"]
 
 
 class LaunchError(Exception):
@@ -30,18 +31,39 @@ class LaunchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Inside:
+    """A word of a command that is a path in the run's own folder, which is known once there is one."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFile:
+    """A file that the run's folder gets before the start, under `files/`."""
+
+    name: str
+    text: Callable[[str], str]
+    """The text, given the absolute path of the folder in which it lies."""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What to run. Values of `env` and words of `argv` reach the program, but no file except through `info`."""
 
-    argv: tuple[str, ...]
+    argv: tuple[str | Inside, ...]
     env: tuple[tuple[str, str], ...] = ()
     """Added to the environment that this process has."""
     cwd: Path = field(default_factory=Path.cwd)
     per_rank_logs: bool = False
     """Ask torchrun for one log a rank under `ranks/`, and for all of them in output.log, each line with its rank."""
+    files: tuple[OwnFile, ...] = ()
     info: Mapping[str, object] = field(default_factory=dict)
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
+
+    def words(self, folder: RunFolder) -> tuple[str, ...]:
+        """The command of a run in `folder`."""
+        return tuple(str(folder.path / word.path) if isinstance(word, Inside) else word for word in self.argv)
 
 
 def start(root: Path, job: Job) -> RunFolder:
@@ -67,6 +89,7 @@ def create(root: Path, job: Job) -> RunFolder:
     try:
         folder = store.make_folder(root)
         try:
+            _write_files(folder, job)
             records.write_record(folder.path / records.RUN, _information(folder, job))
         except OSError:
             _forget(folder)
@@ -81,7 +104,7 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
     _check(job)
     try:
         folder = RunFolder(folder.path.resolve())
-        answer = spawn.supervisor(folder, job.argv, _environment(folder, job), job.cwd)
+        answer = spawn.supervisor(folder, job.words(folder), _environment(folder, job), job.cwd)
     except OSError as problem:
         raise LaunchError(_unwritable(folder.path, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
@@ -119,14 +142,25 @@ def _check(job: Job) -> None:
         raise LaunchError(t("There is nothing to run: the command is empty"))
     if not job.cwd.is_dir():
         raise LaunchError(t("The working directory {path} is missing", path=job.cwd))
-    if any("\0" in word for word in (*job.argv, *(part for pair in job.env for part in pair))):
+    words = [word for word in job.argv if isinstance(word, str)]
+    if any("\0" in word for word in (*words, *(part for pair in job.env for part in pair))):
         raise LaunchError(t("The command or its environment has a zero byte inside, which no program can take"))
+
+
+def _write_files(folder: RunFolder, job: Job) -> None:
+    """The job's own files, whole and on the disk before anything starts."""
+    if not job.files:
+        return
+    place = folder.path.resolve() / records.FILES
+    place.mkdir(mode=0o700)
+    for file in job.files:
+        atomic.write_text(place / file.name, file.text(str(place)), 0o600)
 
 
 def _information(folder: RunFolder, job: Job) -> dict[str, object]:
     given = {"recipe": None, "preset": None, "values": {}, "sources": {}, "outputs": [], **job.info}
     return {
-        "argv": list(job.argv),
+        "argv": list(job.words(RunFolder(folder.path.resolve()))),
         "env": dict(job.env),
         "cwd": str(job.cwd.absolute()),
         "per_rank_logs": job.per_rank_logs,

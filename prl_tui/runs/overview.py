@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
-from prl_tui.runs import store
+from prl_tui.runs import smoke, store
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
-from prl_tui.runs.state import RunStatus, State, status
+from prl_tui.runs.state import ALIVE, RunStatus, State, status
 from prl_tui.telemetry import cause as causes
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
@@ -37,16 +38,24 @@ class Overview:
     view: RunView
     cause: Cause | None = None
     """Why it failed, where its logs say so."""
+    smoke: Result | None = None
+    """How a smoke test went, once it has ended."""
 
 
 def reader(folder: RunFolder) -> RunReader:
     """What a run says, followed from its files."""
     info = folder.info()
-    cwd = Path(str(info["cwd"])) if isinstance(info, dict) and info.get("cwd") else folder.path
+    cwd = base_dir(folder, info)
     outputs = outputs_of(info)
     anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
     console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS, metric_lines=outputs.metric_lines)
-    return RunReader.of_folder(folder.path, cwd, console)
+    total = info.get("total") if isinstance(info, dict) else None
+    return RunReader.of_folder(folder.path, cwd, console, total if isinstance(total, int) and total > 0 else None)
+
+
+def base_dir(folder: RunFolder, info: object) -> Path:
+    """Where a run was started: paths that it prints start there."""
+    return Path(str(info["cwd"])) if isinstance(info, dict) and info.get("cwd") else folder.path
 
 
 def overview(folder: RunFolder) -> Overview:
@@ -55,6 +64,10 @@ def overview(folder: RunFolder) -> Overview:
     view = reading.poll()
     while view.behind:
         view = reading.poll()
+    if status(folder, training_done=view.done, logged=view.progress is not None).state not in ALIVE:
+        view = reading.poll(ended=True)  # what waited for more lines is told too
+        while view.behind:
+            view = reading.poll(ended=True)
     reading.close()
     return describe(folder, view)
 
@@ -79,6 +92,7 @@ def describe(folder: RunFolder, view: RunView) -> Overview:
         seen,
         view,
         cause,
+        smoke.result(info, seen, view, base_dir(folder, info)),
     )
 
 
@@ -142,6 +156,7 @@ def as_data(one: Overview) -> dict[str, Any]:
         "folder": str(one.folder.path),
         "host": one.host or one.status.host,
         "detail": reason(one),
+        "smoke": {"passed": one.smoke.passed, "reasons": list(one.smoke.reasons)} if one.smoke is not None else None,
     }
 
 

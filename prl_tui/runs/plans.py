@@ -3,56 +3,94 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui.core import recipe
+from prl_tui.core import recipe, wordlist
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.plan import Activation, LaunchPlan, with_port
 from prl_tui.core.recipe import Outputs
 from prl_tui.core.value import plain
 from prl_tui.i18n import t
-from prl_tui.machine import paths
+from prl_tui.machine import conda, paths
 from prl_tui.machine.ports import free_port
-from prl_tui.runs.launcher import Job, LaunchError
+from prl_tui.runs import records
+from prl_tui.runs.launcher import Inside, Job, LaunchError, OwnFile
 from prl_tui.runs.records import Broken
 
 RANKED = {"torchrun", "swift"}
-"""Launchers that write one log a rank when asked through the environment; accelerate's own defaults beat it."""
+"""Launchers that write one log a rank when asked through the environment."""
+ACCELERATE_RANKS = ("--log_dir", Inside(records.RANKS), "--tee", "3")
+"""What asks accelerate for the same: its options have defaults that beat PET_LOG_DIR and PET_TEE (accelerate 1.15)."""
 
 
-def job(plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None) -> Job:
-    """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence."""
+def job(
+    plan: LaunchPlan,
+    here: Path,
+    environment: Mapping[str, str] | None = None,
+    total: int | None = None,
+    more: Mapping[str, object] | None = None,
+) -> Job:
+    """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence.
+
+    `total` is the last step that the program will count to, for one whose log does not say; `more` goes into the run's
+    record too.
+    """
     if not plan.port_fixed:
         plan = with_port(plan, free_port())
+    _inherits(plan, os.environ if environment is None else environment)
+    prefix, added, cwd = place(plan, here, environment)
+    return Job(
+        argv=(*prefix, *_argv(plan, cwd)),
+        env=(*added, *plan.env),
+        cwd=cwd,
+        per_rank_logs=plan.launcher in RANKED,
+        files=tuple(OwnFile(file.name, file.text) for file in plan.files),
+        info={**_info(plan), "total": total, **(more or {})},
+    )
+
+
+def place(
+    plan: LaunchPlan, here: Path, environment: Mapping[str, str] | None = None
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...], Path]:
+    """Words before a command, variables and the folder that make it run in the plan's place. LaunchError if there is none."""
     inherited = os.environ if environment is None else environment
     cwd = (here / paths.expanded(plan.workdir)) if plan.workdir else here
     if not cwd.is_dir():
         raise LaunchError(t("The working directory {path} is missing", path=cwd))
-    prefix, added = _activated(plan.activation, inherited)
-    env = (*added, *plan.env)
-    return Job(
-        argv=(*prefix, *_argv(plan, cwd)),
-        env=env,
-        cwd=cwd,
-        per_rank_logs=plan.launcher in RANKED,
-        info=_info(plan),
-    )
+    return *_activated(plan.activation, inherited), cwd
 
 
-def _argv(plan: LaunchPlan, cwd: Path) -> tuple[str, ...]:
-    """The command with the patterns of glob fields resolved in its working directory."""
+def _argv(plan: LaunchPlan, cwd: Path) -> tuple[str | Inside, ...]:
+    """The command with the patterns of glob fields resolved in its working directory, and its own files in place."""
     fields = plan.config.recipe.by_key
-    words: list[str] = []
-    for argument in plan.arguments:
-        if argument.words and argument.key and fields[argument.key].glob:
+    words: list[str | Inside] = []
+    for n, argument in enumerate(plan.arguments):
+        if n == 1 and plan.launcher == "accelerate" and not _own_logs(plan):
+            words += ACCELERATE_RANKS
+        if argument.file:
+            words += [argument.flag, Inside(f"{records.FILES}/{argument.file}")]
+        elif argument.words and argument.key and fields[argument.key].glob:
             words += [argument.words[0], _one_file(argument.key, argument.words[1], cwd)]
         else:
             words += argument.words
     return tuple(words)
+
+
+def _inherits(plan: LaunchPlan, inherited: Mapping[str, str]) -> None:
+    """Variables that the config only names must be there."""
+    for field in plan.config.recipe.fields:
+        for name in wordlist.named(plan.config.value(field.key) or ()) if field.type == "variables" else ():
+            if not inherited.get(name):
+                raise LaunchError(t("{key}: {name} is not set in this environment", key=field.key, name=name))
+
+
+def _own_logs(plan: LaunchPlan) -> bool:
+    """The person chose accelerate's logs already."""
+    asked = {word.partition("=")[0].replace("-", "_") for word in plan.argv if word.startswith("-")}
+    return bool(asked & {"__log_dir", "__tee", "_t"})
 
 
 def _one_file(key: str, pattern: str, cwd: Path) -> str:
@@ -83,20 +121,27 @@ def _activated(
         if not (folder / "bin" / "python").exists():
             raise LaunchError(t("There is no virtual environment in {path}", path=folder))
         return (), (("PATH", f"{folder / 'bin'}:{path}"), ("VIRTUAL_ENV", str(folder)))
+    if activation.kind == "python":
+        python = paths.expanded(activation.name).absolute()
+        if not python.exists():
+            raise LaunchError(t("There is no interpreter {path}", path=python))
+        return (), (("PATH", f"{python.parent}:{path}"),)
     if activation.kind == "conda":
-        hook = activation.hook or _conda_hook(inherited)
-        # The values are arguments of the script, never part of its text.
-        script = 'source "$1" && conda activate "$2" && shift 2 && exec "$@"'
-        return ("bash", "-c", script, "conda", hook, activation.name), ()
+        return _conda(activation, inherited)
     return (), ()
 
 
-def _conda_hook(inherited: Mapping[str, str]) -> str:
-    found = inherited.get("CONDA_EXE") or shutil.which("conda", path=inherited.get("PATH"))
-    if found:
-        hook = Path(found).parent.parent / "etc" / "profile.d" / "conda.sh"
-        if hook.is_file():
-            return str(hook)
+def _conda(activation: Activation, inherited: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Conda's own activation where its hook is found, since packages hang scripts on it; else its folder first."""
+    hook = conda.hook_of(inherited, activation.hook)
+    folder = conda.find(activation.name, activation.hook, inherited)
+    if hook is not None and hook.is_file():
+        # The values are arguments of the script, never part of its text. conda.sh is not written for `set -u`.
+        script = 'source "$1" && conda activate "$2" && shift 2 && exec "$@"'
+        return ("bash", "-c", script, "conda", str(hook), str(folder or activation.name)), ()
+    if folder is not None:
+        path = f"{folder / 'bin'}:{inherited.get('PATH', os.defpath)}"
+        return (), (("PATH", path), ("CONDA_PREFIX", str(folder)), ("CONDA_DEFAULT_ENV", activation.name))
     raise LaunchError(t("conda is not found here; set conda_hook to the path of its etc/profile.d/conda.sh"))
 
 
@@ -107,6 +152,7 @@ def _info(plan: LaunchPlan) -> dict[str, Any]:
         "recipe": config.recipe.name,
         "preset": config.preset or None,
         "values": {key: config.text(key) for key, s in config.settings.items() if s.value is not None},
+        "unset": [key for key in config.changed() if config.settings[key].value is None],
         "sources": {key: s.source.word for key, s in config.settings.items() if s.value is not None},
         "changed": list(config.changed()),
         "launcher": plan.launcher,
@@ -143,4 +189,8 @@ def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:
         for key, value in values.items()
         if key in config.recipe.by_key and sources.get(key) not in {"default", "preset"}
     }
+    unset = info.get("unset")
+    changed.update(
+        dict.fromkeys(key for key in (unset if isinstance(unset, list) else ()) if key in config.recipe.by_key)
+    )
     return config.with_values(changed, Source.FILE, dict.fromkeys(changed, str(info.get("id", ""))))

@@ -29,6 +29,7 @@ STOP = "stop.json"
 EXIT = "exit.json"
 OUTPUT = "output.log"
 RANKS = "ranks"
+FILES = "files"
 NARRATION = "supervisor.log"
 
 HEARTBEAT_EVERY = 5.0

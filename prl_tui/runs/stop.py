@@ -111,7 +111,7 @@ def wait(folder: RunFolder, timeout: float) -> bool:
     while not (isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK)):
         if time.monotonic() >= deadline:
             return False
-        time.sleep(_TURN)
+        time.sleep(_TURN)  # processes of other parents cannot be waited for, only looked at
     return True
 
 
@@ -201,7 +201,7 @@ def _climb(folder: RunFolder, started: Started, grace: Grace) -> tuple[int, int,
             steps.leader_gone(time.monotonic())
         stage = steps.due(time.monotonic())
         if stage == ladder.NONE:
-            time.sleep(_TURN)
+            time.sleep(_TURN)  # processes of other parents cannot be waited for, only looked at
             continue
         if stage == ladder.INTERRUPT:
             left = [seen for seen in left if started.leader and seen.group == started.leader[0]]

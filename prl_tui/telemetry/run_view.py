@@ -60,7 +60,8 @@ class RunView:
     errors: tuple[ErrorMark, ...] = ()
     """The first error-like line of each file, the console first, then by rank."""
     done: bool = False
-    """The program said that it ended well; without such a line only the exit code knows."""
+    """The training is over: the program said so, or its closing row came after a checkpoint of the very last step
+    (torchrun ends the rank that would say so when another one dies on its way out)."""
     last_output: float | None = None
     """When the console, the metrics or a rank's log last grew, in seconds since the epoch."""
     behind: bool = False
@@ -80,10 +81,11 @@ class RunReader:
         base_dir: Path | None = None,
         console: ConsoleFormat | None = None,
         clock: Callable[[], float] = time.time,
+        total: int | None = None,
     ) -> None:
         """`base_dir`: where the run was started, for paths that it printed relative to that.
 
-        Without `output_log` rank 0's own files are the console.
+        `total`: the last step, for a program whose log does not say. Without `output_log` rank 0's own files are the console.
         """
         self._output_log = output_log
         self._ranks_dir = ranks_dir
@@ -91,6 +93,7 @@ class RunReader:
         self._fixed_metrics = metrics_path
         self._format = console
         self._clock = clock
+        self._total = total
         self._console = ConsoleReader([output_log] if output_log else [], console, clock)
         self._metrics: MetricsFile | None = None
         self._ranks: tuple[RankLog, ...] = ()
@@ -100,9 +103,15 @@ class RunReader:
         self._view = RunView()
 
     @classmethod
-    def of_folder(cls, folder: Path, base_dir: Path | None = None, console: ConsoleFormat | None = None) -> RunReader:
+    def of_folder(
+        cls,
+        folder: Path,
+        base_dir: Path | None = None,
+        console: ConsoleFormat | None = None,
+        total: int | None = None,
+    ) -> RunReader:
         """The reader of a run folder: `output.log` and `ranks/` in it."""
-        return cls(folder / "output.log", folder / "ranks", base_dir=base_dir, console=console)
+        return cls(folder / "output.log", folder / "ranks", base_dir=base_dir, console=console, total=total)
 
     @property
     def view(self) -> RunView:
@@ -166,7 +175,7 @@ class RunReader:
         table = metrics.table if metrics is not None and from_file else console.table
         bar = console.bar
         train = table.last.get("train")
-        progress = progress_of(train, table.total, self._pace.of(table), bar.current, bar.epoch)
+        progress = progress_of(train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch)
         stepping = train is not None or (progress is not None and progress.step > 0)
         marks = [*console.errors.values(), *(file.mark for file in self._rank_files.values())]
         files: list[_Watched] = [console, *self._rank_files.values(), *([metrics] if metrics else [])]
@@ -184,11 +193,19 @@ class RunReader:
             facts=MappingProxyType(dict(console.milestones.facts)),
             ranks=self._ranks,
             errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
-            done="done" in console.milestones.lines,
+            done="done" in console.milestones.lines or _trained(table, console.milestones.ordered_checkpoints()),
             last_output=max((file.modified for file in files if file.modified is not None), default=None),
             behind=any(file.behind for file in files),
             problems=tuple(str(problem) for file in files for problem in file.problems),
         )
+
+
+def _trained(table: MetricTable, checkpoints: tuple[Checkpoint, ...]) -> bool:
+    """The Trainer's closing row, with every step done and the last one's weights saved."""
+    end = table.last.get("end")
+    if end is None or table.total is None or end.step != table.total:
+        return False
+    return any(one.step == table.total for one in checkpoints)
 
 
 class _Watched(Protocol):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.reactive import Reactive
 from textual.widget import Widget
 
 from prl_tui.core.catalog import Catalog
@@ -21,11 +23,16 @@ if TYPE_CHECKING:
 
     from textual.app import SystemCommand
     from textual.screen import Screen
+    from textual.theme import Theme
 
     from prl_tui.machine.gpu_feed import GpuFeed, Reading
     from prl_tui.runs.folder import RunFolder
     from prl_tui.tui.feeds import BoxFacts, RunFeed
+    from prl_tui.tui.launching import Launching
 
+HERE = Path(__file__).parent
+SETTLED = 2.0
+"""Seconds after which everything of the first place is there."""
 Severity = Literal["information", "warning", "error"]
 NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
 """Beginnings of actions that are no commands of a place: the framework's own, and the places, which come first."""
@@ -35,7 +42,9 @@ class PrlApp(App[int]):
     """`prl-tui` on a terminal."""
 
     TITLE = "prl-tui"
-    CSS_PATH = "app.tcss"
+    # Both at once: a style sheet that a screen brings makes all of them be parsed again.
+    CSS_PATH: ClassVar[list[str | PurePath]] = [HERE / "app.tcss", HERE / "screens" / "configure.tcss"]
+    theme: Reactive[str] = Reactive(DARK.name)  # from the first moment: a change reads all style sheets again
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,16 +72,31 @@ class PrlApp(App[int]):
         self.watched: RunFolder | None = watch
         """The run that was looked at last."""
         self.register_theme(DARK)
-        self.theme = "prl"
+        self.add_class("-dark-mode", f"-theme-{DARK.name}")
+
+    def get_theme(self, theme_name: str) -> Theme | None:
+        """The app's own theme too, which the framework wants before one can be registered."""
+        return DARK if theme_name == DARK.name else super().get_theme(theme_name)
 
     def on_mount(self) -> None:
         """Open the first place."""
         self._leave_on_sigterm()
+        if not gc.isenabled():
+            self.set_timer(SETTLED, self._collect_again)
+        self.call_later(self._first_place)  # nothing is painted before the app runs: what is mounted now is drawn twice
+
+    def _first_place(self) -> None:
         if self._first_watch is not None:
             self.open_run(self._first_watch)
         else:
             self.action_go("configure")
             self.call_after_refresh(self._ask_about_project)
+
+    @staticmethod
+    def _collect_again() -> None:
+        """The start is over: what it made stays, and is never walked again."""
+        gc.freeze()
+        gc.enable()
 
     def _leave_on_sigterm(self) -> None:
         """SIGTERM leaves as `q` does, so that the terminal is as it was before."""
@@ -104,6 +128,8 @@ class PrlApp(App[int]):
 
     def on_unmount(self) -> None:
         """Let the feeds go; nothing here is waited for."""
+        if self._session is not None:
+            self.launching.cancel(self._session)
         if self._gpus is not None:
             self._gpus.stop()
         for feed in self._feeds.values():
@@ -199,47 +225,20 @@ class PrlApp(App[int]):
 
     # --- launching ------------------------------------------------------------------------------------------------
 
-    def launch(self, session: Session) -> None:
-        """Start what the session holds, if nothing stands against it; a warning is asked about first."""
-        from prl_tui.core import words
-        from prl_tui.tui.screens.dialogs import Question
+    @cached_property
+    def launching(self) -> Launching:
+        """What the launch keys do."""
+        from prl_tui.tui.launching import Launching
 
-        verdict = session.verdict
-        if verdict.facts is None:
-            self.tell(t("Still looking at this box; try again in a moment."), "warning")
-            return
-        if not verdict.can_launch:
-            findings = [*verdict.report.findings, *verdict.here]
-            first = next(finding for finding in findings if finding.severity == "error")
-            self.tell(t("Not launched: {reason}", reason=first.message), "error")
-            return
-        warnings = [finding for finding in verdict.here if finding.severity == "warning"]
-        if not warnings:
-            self._start(session)
-            return
+        return Launching(self)
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._start(session)
+    def refresh_place(self) -> None:
+        """Draw the configure screen anew, if it is the place."""
+        from prl_tui.tui.screens.configure import ConfigureScreen
 
-        details = "\n".join(f"{words.GLYPHS[finding.severity]} {finding.message}" for finding in warnings)
-        self.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
-
-    def _start(self, session: Session) -> None:
-        plan = session.verdict.plan
-
-        def work() -> None:
-            from prl_tui.machine import paths
-            from prl_tui.runs import launcher, plans
-
-            try:
-                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd()))
-            except launcher.LaunchError as error:
-                self.call_later(self.tell, error.sentence, "error")
-                return
-            self.call_later(self.open_run, folder)
-
-        self.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)
+        for screen in self.screen_stack:
+            if isinstance(screen, ConfigureScreen):
+                screen.update()
 
     # --- the rest -------------------------------------------------------------------------------------------------
 

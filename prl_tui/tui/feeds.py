@@ -29,7 +29,9 @@ class BoxFacts:
     def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
         """The facts as far as they are known now."""
         data = config.recipe.data
-        fields = (*data.batch.rows, *data.batch.validation, "workdir", "training_env", "conda_hook")
+        own = [key for one in data.write for key in (one.key, *one.when) if key]
+        own += [field.key for field in config.recipe.fields if field.glob]
+        fields = (*data.batch.rows, *data.batch.validation, *own, "workdir", "training_env", "conda_hook", "launcher")
         values = tuple(config.text(key) for key in fields if key in config.settings)
         files = tuple(fill(file, config) for file in data.files)
         key = (config.recipe.name, config.number("nproc_per_node"), values, files)

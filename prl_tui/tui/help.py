@@ -18,6 +18,8 @@ def configure_help() -> str:
             t("a  show every setting             /  find a setting by name"),
             "",
             t("f  apply the first way out        l  launch on this box"),
+            t("t  try the training environment   L  launch without trying it"),
+            t("T  smoke test: two steps that log, evaluate and save"),
             t("e  write a script or TOML file    s  save as a preset of your own"),
             t("p  presets     v  preview: command, bash, TOML     r  next recipe"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),
@@ -39,6 +41,7 @@ def watch_help() -> str:
             t("↑ ↓ pgup pgdn  scroll             end  follow the end again"),
             t("/  find in the log                n N  next, previous; without a search the next error"),
             t("x  stop the run and all that it started"),
+            t("P  after a smoke test that passed: the full run"),
             t("q esc  leave; the run goes on     R  runs     c  configure"),
         ]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prl_tui.core import checks
 from prl_tui.core import plan as plans
@@ -15,8 +15,18 @@ from prl_tui.core.findings import Facts, Finding, Fix, Report
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.value import replace
 
+if TYPE_CHECKING:
+    from prl_tui.tui.launching import Probe
+
 DEPTH = 200
 """Changes that can be undone."""
+
+
+NOT_OF_THE_CONFIG: Mapping[str, Any] = {
+    "node_gpus": None, "gpus": None, "port_owner": None, "missing_files": (), "found": {},
+    "environment": "", "no_environment": "", "silent_environment": "", "no_launcher": "",
+}  # fmt: skip
+"""What of this box stands against a launch here, and says nothing about the config."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +36,24 @@ class Verdict:
     config: RunConfig
     facts: Facts | None
     """What this box is like; None while that is not known yet."""
+    probed: tuple[Finding, ...] = ()
+    """What the probe in the training environment found."""
 
     @cached_property
     def report(self) -> Report:
         """The config alone, since it may be bound for a platform; with its data and engine as far as they are known."""
         if self.facts is None:
             return checks.check(self.config)
-        return checks.check(
-            self.config, replace(self.facts, node_gpus=None, gpus=None, port_owner=None, missing_files=())
-        )
+        return checks.check(self.config, replace(self.facts, **NOT_OF_THE_CONFIG))
+
+    @property
+    def here(self) -> tuple[Finding, ...]:
+        """What stands against a launch on this box, beyond the config's own findings; the probe's too."""
+        return (*self.on_box, *self.probed)
 
     @cached_property
-    def here(self) -> tuple[Finding, ...]:
-        """What stands against a launch on this box, beyond the config's own findings."""
+    def on_box(self) -> tuple[Finding, ...]:
+        """What this box says, without a probe."""
         if self.facts is None:
             return ()
         known = {(finding.code, finding.message) for finding in self.report.findings}
@@ -70,6 +85,7 @@ class Session:
     catalog: Catalog
     config: RunConfig
     facts: Facts | None = None
+    _probe: Probe | None = None
     _back: list[tuple[RunConfig, str]] = field(default_factory=list)
     _verdict: Verdict | None = None
 
@@ -83,8 +99,24 @@ class Session:
     def verdict(self) -> Verdict:
         """The verdict on the config as it is now."""
         if self._verdict is None or self._verdict.config is not self.config or self._verdict.facts is not self.facts:
-            self._verdict = Verdict(self.config, self.facts)
+            probe = self.probe
+            self._verdict = Verdict(self.config, self.facts, (probe.findings if probe else None) or ())
         return self._verdict
+
+    @property
+    def probe(self) -> Probe | None:
+        """The probe of the config as it is now; one of another config says nothing."""
+        return self._probe if self._probe is not None and self._probe.config is self.config else None
+
+    def begin_probe(self, probe: Probe) -> None:
+        """A probe runs; its findings take the place of an earlier one's. One of another config ends."""
+        if self._probe is not None:
+            self._probe.cancelled.set()
+        self._probe, self._verdict = probe, None
+
+    def probe_ended(self) -> None:
+        """Its findings belong to the verdict from now on."""
+        self._verdict = None
 
     def choose(self, recipe: str, preset: str) -> None:
         """Start from a preset."""

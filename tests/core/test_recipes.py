@@ -7,8 +7,10 @@ import re
 import pytest
 
 from prl_tui.core import catalog, checks
-from prl_tui.core.config import resolve
-from prl_tui.core.recipe import GROUPS, Recipe
+from prl_tui.core.config import Source, resolve
+from prl_tui.core.findings import Facts
+from prl_tui.core.recipe import GROUPS, Recipe, build
+from prl_tui.core.value import replace
 
 CATALOG = catalog.load()
 RECIPES = [pytest.param(recipe, id=recipe.name) for recipe in CATALOG.recipes.values()]
@@ -108,3 +110,19 @@ def test_standard_4gpu_is_what_the_recipe_does_without_a_preset() -> None:
     assert resolve(PRL, "standard-4gpu").changed() == ()
     plain, preset = resolve(PRL), resolve(PRL, "standard-4gpu")
     assert {key: plain.value(key) for key in plain.settings} == {key: preset.value(key) for key in preset.settings}
+
+
+@pytest.mark.parametrize("name", ["swift-grpo", "swift-sft", "swift-dpo", "swift-rm"])
+def test_a_run_on_the_cpu_needs_no_gpu(name: str) -> None:
+    config = resolve(CATALOG.recipes[name], CATALOG.recipes[name].data.default_preset)
+    gpus = config.with_values({"cuda_visible_devices": None, "use_vllm": False, "vllm_mode": None}
+                              if name == "swift-grpo" else {"cuda_visible_devices": None}, Source.SET)  # fmt: skip
+    report = checks.check(gpus, Facts(node_gpus=0))
+    assert [finding.code for finding in report.findings if finding.severity == "error"] == ["node-without-gpu"]
+    assert checks.check(gpus.with_values({"use_cpu": "true"}, Source.SET), Facts(node_gpus=0)).ok
+
+
+def test_the_cpu_field_must_exist() -> None:
+    data = replace(CATALOG.recipes["swift-sft"].data, cpu="no_such_field", shared=())
+    with pytest.raises(ValueError, match="cpu: there is no field no_such_field"):
+        build(replace(data, defaults={}, presets={}), {}, "")

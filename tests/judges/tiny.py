@@ -1,8 +1,15 @@
-"""A random Qwen2 of 100,000 parameters with its tokenizer, a reward and datasets: made here, nothing fetched."""
+"""A random Qwen2 of 100,000 parameters with its tokenizer, a reward and datasets: made here, nothing fetched.
+
+    python tests/judges/tiny.py DIR      # DIR/tiny, DIR/plugin.py, DIR/data/{sft,dpo,grpo}.jsonl
+
+Needs torch, transformers and tokenizers. The other judges import it.
+"""
 
 from __future__ import annotations
 
 import json
+import random
+import sys
 from pathlib import Path
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -34,6 +41,22 @@ def make_rows(path: Path, count: int) -> Path:
                 row = {"messages": [{"role": "user", "content": f"What is {i} + 1?"}], "solution": str(i + 1)}
                 out.write(json.dumps(row) + "\n")
     return path
+
+
+def make_data(folder: Path, count: int = 32, seed: int = 7) -> None:
+    """`sft.jsonl`, `dpo.jsonl` (reward models take it too) and `grpo.jsonl`: the same sums in each."""
+    rng = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: dict[str, list[dict[str, object]]] = {"sft": [], "dpo": [], "grpo": []}
+    for _ in range(count):
+        a, b = rng.randint(0, 99), rng.randint(0, 99)
+        asked = {"role": "user", "content": f"What is {a} + {b}?"}
+        told = {"role": "assistant", "content": f"<think>{a} + {b}</think> <answer>{a + b}</answer>"}
+        rows["sft"].append({"messages": [asked, told]})
+        rows["dpo"].append({"messages": [asked, told], "rejected_response": "I do not know."})
+        rows["grpo"].append({"messages": [asked], "solution": str(a + b)})
+    for name, lines in rows.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def make_model(folder: Path) -> Path:
@@ -74,3 +97,8 @@ def make_model(folder: Path) -> Path:
     Qwen2ForCausalLM(config).to(torch.float32).save_pretrained(str(folder))
     (folder.parent / "plugin.py").write_text(PLUGIN)
     return folder
+
+
+if __name__ == "__main__":
+    make_model(Path(sys.argv[1]) / "tiny")
+    make_data(Path(sys.argv[1]) / "data")

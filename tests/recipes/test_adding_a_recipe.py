@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from prl_tui.core import catalog, checks, plan
 from prl_tui.core.config import resolve
@@ -19,9 +20,12 @@ from prl_tui.telemetry.milestones import Anchor
 PAGE = Path(__file__).parent.parent.parent / "docs" / "adding-a-recipe.md"
 
 
+EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
 @pytest.fixture
 def recipe(tmp_path):
-    [example] = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    example, _ = EXAMPLES
     (tmp_path / "tiny-lm.toml").write_text(example, "utf-8")
     found = catalog.load([tmp_path])
     assert found.problems == ()
@@ -60,6 +64,32 @@ def test_the_examples_patterns_read_a_log(recipe, tmp_path):
 def test_a_runs_record_keeps_the_patterns(recipe):
     kept = json.loads(json.dumps(plain(recipe.data.outputs)))
     assert plans.outputs_of({"outputs": kept}) == recipe.data.outputs
+
+
+def test_a_recipe_with_the_pages_written_file_writes_it(tmp_path):
+    example, write = EXAMPLES
+    field = """
+[[field]]
+key = "{}"
+type = "{}"
+group = "data"
+label = {{ en = "{}" }}
+default = "{}"
+{}
+"""
+    more = [("config", "path", "a.yaml", 'flag = "--config"'), ("config_source", "str", "generate", ""),
+            ("accumulation", "int", "1", ""), ("lambda_init", "float", "5e-2", "")]  # fmt: skip
+    fields = "".join(field.format(key, kind, key, default, rest) for key, kind, default, rest in more)
+    (tmp_path / "tiny-lm.toml").write_text(example + fields + write, "utf-8")
+    found = catalog.load([tmp_path])
+    assert found.problems == ()
+    made = plan.build(resolve(found.recipes["tiny-lm"], "two-gpu"))
+    [file] = made.files
+    assert yaml.safe_load(file.text("")) == {
+        "λ_init": 0.05,
+        "training": {"batch_size": 8, "save_dir": "out/8", "use_ddp": True},
+    }
+    assert made.argv[-2:] == ("--config", "prl-files/tiny-lm.yaml")
 
 
 def test_the_page_is_one_page():

@@ -1,148 +1,254 @@
-"""Recipes launched for real, against small stand-ins of their programs on two CPU ranks: commands accepted, logs read."""
+"""Recipes launched for real on two CPU ranks against small stand-ins of their programs: `prl-tui launch`, then `watch --plain`.
+
+The stub driver shows two idle GPUs, as a check wants one for each process; the stand-ins compute on the CPU with gloo. Launchers:
+torchrun of torch 2.13, accelerate 1.15's own multi-process launch.
+"""
 
 from __future__ import annotations
 
-import os
+import json
+import re
 import shutil
-import sys
-from dataclasses import replace
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
-from prl_tui.core import catalog, plan
-from prl_tui.core.config import Source, resolve
-from prl_tui.runs import launcher, plans
-from prl_tui.telemetry.console import ConsoleFormat
-from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
-from prl_tui.telemetry.progress import TRAINING_BARS
-from prl_tui.telemetry.run_view import RunReader
-from tests.runs.helpers import ended, nothing_left
+from prl_tui.machine import paths
+from prl_tui.runs import overview
+from prl_tui.runs.folder import RunFolder
+from prl_tui.telemetry.run_view import RunView
+from tests.conftest import installed_script
+from tests.runs.helpers import nothing_left
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 pytest.importorskip("torch")
 
 PROGRAMS = Path(__file__).with_name("programs")
-RECIPES = catalog.load().recipes
-SLOW = 120.0
+DEADLINE = 120.0
 HERE = {"cuda_visible_devices": "", "nproc_per_node": 2, "training_env": "this"}
 
 
+@dataclass
+class Ran:
+    """One launched run, as both commands told it and as its files do."""
+
+    code: int
+    """Of `watch --plain`."""
+    lines: str
+    """What that printed."""
+    view: RunView
+    run: Path
+    """The run's folder."""
+    checkout: Path
+
+    @property
+    def said(self) -> str:
+        return (self.run / "output.log").read_text("utf-8")
+
+    def rank(self, number: int) -> str:
+        """What one rank wrote itself."""
+        [path] = (self.run / "ranks").glob(f"*/attempt_0/{number}/stdout.log")
+        return path.read_text("utf-8")
+
+
+class Box:
+    """A checkout of a stand-in, and the two commands in it."""
+
+    def __init__(self, checkout: Path, environment: dict[str, str]) -> None:
+        self.checkout, self.environment = checkout, environment
+
+    def prl(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [*installed_script(), *words]
+        return subprocess.run(
+            command, cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=DEADLINE
+        )
+
+    def launch(self, source: str, **changes: object) -> subprocess.CompletedProcess[str]:
+        sets = [word for key, value in (HERE | changes).items() for word in ("--set", f"{key}={value}")]
+        return self.prl("launch", source, *sets, "--json")
+
+    def run(self, source: str, **changes: object) -> Ran:
+        started = self.launch(source, **changes)
+        assert started.returncode == 0, started.stderr
+        folder = Path(json.loads(started.stdout)["folder"])
+        watched = self.prl("watch", folder.name, "--plain")
+        view = overview.overview(RunFolder(folder)).view
+        return Ran(watched.returncode, watched.stdout, view, folder, self.checkout)
+
+
 @pytest.fixture
-def run(tmp_path):
-    """Launch a preset with changes in a copy of a stand-in's folder; its exit code, what was read, and the folder."""
-    root = (tmp_path / "runs").resolve()
+def box(tmp_path, nvml_stub):
+    def checkout(program):
+        shutil.copytree(PROGRAMS / program, tmp_path / "checkout")
+        return Box(tmp_path / "checkout", nvml_stub.environment())
 
-    def start(program, recipe, preset, **changes):
-        folder = tmp_path / "checkout"
-        if not folder.exists():
-            shutil.copytree(PROGRAMS / program, folder)
-        config = resolve(RECIPES[recipe], preset).with_values(HERE | changes, Source.SET)
-        job = plans.job(plan.build(config), folder)
-        if job.argv[0] == "accelerate":
-            # accelerate 1.15 has --tee and --log_dir of its own, whose defaults beat PET_TEE and PET_LOG_DIR but not
-            # PET_REDIRECTS: with all three set the console stays empty.
-            job = replace(job, per_rank_logs=False)
-        going = launcher.start(root, job)
-        code = ended(going, SLOW).exit_code
-        outputs = RECIPES[recipe].data.outputs
-        anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
-        console = ConsoleFormat(outputs.bars or TRAINING_BARS, anchors, outputs.metric_lines)
-        reader = RunReader.of_folder(going.path, folder, console)
-        while (view := reader.poll(ended=True)).behind:
-            pass
-        reader.close()
-        return code, view, folder, going.output.read_text()
-
-    yield start
-    nothing_left(root)
+    yield checkout
+    nothing_left(paths.runs_dir().resolve())
 
 
 def rows(path: Path, count: int) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(f"row {n}" for n in range(count)) + "\n")
+    path.write_text("\n".join(f'{{"row": {n}}}' for n in range(count)) + "\n")
     return str(path)
 
 
-@pytest.mark.parametrize(("stage", "preset"), [("pretrain", "four-gpu"), ("sft", "two-gpu")])
-def test_vlm_runs_and_its_epochs_losses_and_checkpoints_are_read(run, tmp_path, stage, preset):
-    data = rows(tmp_path / "data.parquet", 40)
-    code, view, folder, said = run(
-        "vlm", f"vlm-{stage}", preset, train_data=data, batch_size=8, epochs=2, save_dir="out"
-    )
-    assert code == 0, said
-    assert view.done
+# --- AnyLLM-to-VLM ------------------------------------------------------------------------------------------------
+
+
+def test_vlm_runs_with_a_yaml_that_the_launch_wrote(box):
+    here = box("vlm")
+    rows(here.checkout / "数据: 40.parquet", 40)
+    ran = here.run("vlm-pretrain/four-gpu", config_source="generate", train_data="数据: 40.parquet", batch_size=8, epochs=2,
+                   save_dir="out", accumulation_steps=3, warmup_steps=5)  # fmt: skip
+    assert ran.code == 0, ran.said
+    assert ran.view.done
+    assert "  累积步数: 3" in ran.said
+    made = yaml.safe_load((ran.run / "files" / "train_vlm.yaml").read_text("utf-8"))
+    assert made["training"]["data_path"] == "数据: 40.parquet"
+    assert made["training"]["warmup_steps"] == 5
     # 40 rows over 2 ranks, 8 // 2 = 4 each: 5 steps an epoch
-    assert (view.progress.step, view.progress.total) == (10, 10)
-    assert view.facts["world_size"] == "2"
-    assert [one.path for one in view.checkpoints] == ["out/checkpoint_epoch1.pt", "out/checkpoint_epoch2.pt"]
-    assert (folder / "out" / "checkpoint_epoch2.pt").exists()
-    assert {"loss", "learning_rate", "train_loss", "eval_loss"} <= view.series.keys()
-    assert view.last_eval.values["eval_loss"] == pytest.approx(2.0)
+    assert (ran.view.progress.step, ran.view.progress.total) == (10, 10)
+    assert ran.view.facts["world_size"] == "2"
+    assert [one.path for one in ran.view.checkpoints] == ["out/checkpoint_epoch1.pt", "out/checkpoint_epoch2.pt"]
+    assert (ran.checkout / "out" / "checkpoint_epoch2.pt").exists()
+    assert {"loss", "learning_rate", "train_loss", "eval_loss"} <= ran.view.series.keys()
+    assert ran.view.last_eval.values["eval_loss"] == pytest.approx(2.0)
+    assert "step 10/10  100 %" in ran.lines
+    assert "checkpoint out/checkpoint_epoch2.pt" in ran.lines
+    assert "分布式训练初始化: rank=1" in ran.rank(1)
 
 
-def test_vlm_with_too_small_a_batch_fails_as_the_check_says(run, tmp_path):
-    data = rows(tmp_path / "data.parquet", 40)
-    code, view, _, said = run("vlm", "vlm-pretrain", "four-gpu", train_data=data, batch_size=1)
-    assert code == 1
-    assert not view.done
-    assert "got batch_size=0" in said
+def test_vlm_sft_takes_the_persons_yaml_and_its_accumulation(box):
+    here = box("vlm")
+    data = rows(here.checkout / "data.parquet", 40)
+    (here.checkout / "configs/vlm_sft.yaml").write_text(
+        "training:\n  stage: sft\n  num_epochs: 1\n  accumulation_steps: 2\n"
+    )
+    ran = here.run("vlm-sft/two-gpu", train_data=data)
+    assert ran.code == 0, ran.said
+    assert "  累积步数: 2" in ran.said
+    assert "  学习率: 1e-05" in ran.said  # by the YAML's stage
+    assert (ran.view.progress.step, ran.view.progress.total) == (5, 5)
 
 
-def test_a_reward_model_is_followed_by_its_line_an_epoch(run):
-    code, view, folder, said = run("mmdpo", "reward-model", "harmless-8gpu")
-    assert code == 0, said
-    assert (view.progress.step, view.progress.total) == (3, 3)
-    assert view.facts["effective_batch"] == "16"
-    assert view.series.keys() == {"train_loss", "val_loss", "val_acc"}
-    assert [one.path for one in view.checkpoints] == ["models/harmless_rm"]
-    assert (folder / "models" / "harmless_rm" / "adapter_config.json").exists()
+def test_what_the_program_would_refuse_is_not_launched(box):
+    here = box("vlm")
+    refused = here.launch("vlm-sft/two-gpu", batch_size=1, train_data=rows(here.checkout / "data.parquet", 40))
+    assert refused.returncode == 1
+    assert "A total batch of 1 on 2 processes leaves 0 samples for each." in refused.stderr
+    (here.checkout / "configs/vlm_sft.yaml").unlink()
+    missing = here.launch("vlm-sft/two-gpu", train_data=str(here.checkout / "data.parquet"))
+    assert missing.returncode == 1
+    assert "configs/vlm_sft.yaml does not exist." in missing.stderr
+    assert "write it from these settings" in missing.stderr
 
 
-def test_a_single_process_needs_no_torchrun(run):
-    code, view, _, said = run("mmdpo", "reward-model", "single-gpu", nproc_per_node=1)
-    assert code == 0
-    assert "Single GPU training on device: cpu" in said
-    assert view.progress.step == 3
+# --- mmdpo-alignment ----------------------------------------------------------------------------------------------
 
 
-def test_safe_mm_dpo_reads_both_losses_the_multiplier_and_its_checkpoints(run):
-    code, view, _, said = run("mmdpo", "safe-mm-dpo", "eight-gpu")
-    assert code == 0, said
+def pairs(checkout: Path, count: int) -> None:
+    for task in ("helpful", "harmless"):
+        for split in ("train", "val"):
+            rows(checkout / f"data/{split}/{task}_pairs.jsonl", count)
+        (checkout / f"models/{task}_rm").mkdir(parents=True)
+
+
+def test_a_reward_model_is_followed_by_its_line_an_epoch(box):
+    here = box("mmdpo")
+    pairs(here.checkout, 9)
+    ran = here.run("reward-model/harmless-8gpu")
+    assert ran.code == 0, ran.said
+    assert (ran.view.progress.step, ran.view.progress.total) == (3, 3)
+    assert ran.view.facts["effective_batch"] == "16"
+    assert ran.view.series.keys() == {"train_loss", "val_loss", "val_acc"}
+    assert [one.path for one in ran.view.checkpoints] == ["models/harmless_rm"]
+    assert (ran.checkout / "models" / "harmless_rm" / "adapter_config.json").exists()
+    assert "step 3/3  100 %" in ran.lines
+
+
+def test_a_single_process_needs_no_torchrun(box):
+    here = box("mmdpo")
+    pairs(here.checkout, 9)
+    ran = here.run("reward-model/single-gpu", nproc_per_node=1, config_source="generate", num_epochs=2)
+    assert ran.code == 0, ran.said
+    assert "Single GPU training on device: cpu" in ran.said
+    assert ran.view.progress.step == 2
+
+
+def test_safe_mm_dpo_reads_both_losses_the_multiplier_and_its_checkpoints(box):
+    here = box("mmdpo")
+    pairs(here.checkout, 45)
+    ran = here.run("safe-mm-dpo/eight-gpu", config_source="generate", batch_size=2, gradient_accumulation_steps=2)
+    assert ran.code == 0, ran.said
+    assert yaml.safe_load((ran.run / "files" / "dpo_config.yaml").read_text("utf-8"))["λ_init"] == 1.0
     names = {"loss_H", "loss_S", "KL", "lambda", "J_C", "delta_S_mean"}
-    assert view.series.keys() == names
+    assert ran.view.series.keys() == names
     # 90 rows over 2 ranks in twos: 23 micro-steps an epoch; told at 10 and 20, then where an accumulation ends as well
-    assert view.last_row.step == 20
-    assert view.last_row.values["J_C"] == pytest.approx(-0.1234)
-    assert [one.path for one in view.checkpoints] == ["models/aligned/epoch_1", "models/aligned/epoch_2"]
+    assert ran.view.last_row.step == 20
+    assert ran.view.last_row.values["J_C"] == pytest.approx(-0.1234)
+    assert [one.path for one in ran.view.checkpoints] == ["models/aligned/epoch_1", "models/aligned/epoch_2"]
+    # its log tells no total: 23 × 2 micro-steps, counted from the data at the launch
+    assert (ran.view.progress.step, ran.view.progress.total) == (20, 46)
+    assert "step 20/46" in ran.lines
+    assert "checkpoint models/aligned/epoch_2" in ran.lines
 
 
-PATH = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+# --- MiniOneRec ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(shutil.which("accelerate", path=PATH) is None, reason="needs accelerate")
-class TestMiniOneRecRl:
-    """Real `accelerate launch` (judged with 1.15): one file an option, found by its pattern."""
+def amazon(checkout: Path, category: str = "Office_Products") -> None:
+    for kind in ("train", "valid"):
+        rows(checkout / f"data/Amazon/{kind}/{category}_5_2016-10-2018-11.csv", 33)
+    rows(checkout / f"data/Amazon/info/{category}_5_2016-10-2018-11.txt", 9)
+    for name in ("index", "item"):
+        rows(checkout / f"data/Amazon/index/{category}.{name}.json", 1)
 
-    @staticmethod
-    def data(folder: Path) -> None:
-        shutil.copytree(PROGRAMS / "minionerec", folder)
-        for kind in ("train", "valid"):
-            rows(folder / f"data/Amazon/{kind}/Industrial_and_Scientific_5_2016-10-2018-11.csv", 33)
-        rows(folder / "data/Amazon/info/Industrial_and_Scientific_5_2016-10-2018-11.txt", 9)
 
-    def test_it_runs_and_is_read_like_any_trainer(self, run, tmp_path):
-        self.data(tmp_path / "checkout")
-        sizes = {"train_batch_size": 8, "eval_batch_size": 8, "num_generations": 4, "gradient_accumulation_steps": 2}
-        code, view, folder, said = run("minionerec", "minionerec-rl", "eight-gpu", **sizes)
-        assert code == 0, said
-        # 32 rows × 4 generations ÷ (8 × 2 × 2) = 4 steps an epoch, two epochs
-        assert (view.progress.step, view.progress.total) == (8, 8)
-        assert {"loss", "reward", "kl", "completion_length"} <= view.series.keys()
-        assert (folder / "output_dir" / "final_checkpoint").is_dir()
+def test_minionerec_sft_finds_its_files_by_category(box):
+    here = box("minionerec")
+    amazon(here.checkout)
+    ran = here.run(
+        "minionerec-sft/eight-gpu", category="Office_Products", batch_size=8, micro_batch_size=2, num_epochs=2
+    )
+    assert ran.code == 0, ran.said
+    # 32 rows in twos over 2 ranks: 8 batches, 8 // 2 // 2 = 2 of them a step: 4 steps an epoch
+    assert (ran.view.progress.step, ran.view.progress.total) == (8, 8)
+    assert {"loss", "grad_norm", "learning_rate"} <= ran.view.series.keys()
+    assert (ran.checkout / "output_dir/xxx/final_checkpoint").is_dir()
+    assert "step 8/8  100 %" in ran.lines
+    assert "rank 1 of 2 trains" in ran.rank(1)
 
-    def test_it_refuses_what_the_check_refuses(self, run, tmp_path):
-        self.data(tmp_path / "checkout")
-        code, _, _, said = run("minionerec", "minionerec-rl", "eight-gpu", train_batch_size=8, num_generations=3)
-        assert code == 1
-        assert "The global train batch size (2 x 8) must be evenly divisible" in said
+
+@pytest.fixture
+def accelerate():
+    pytest.importorskip("accelerate", reason="needs accelerate")
+
+
+def test_minionerec_rl_runs_by_accelerates_own_launch_with_a_config_of_its_own(box, accelerate):
+    here = box("minionerec")
+    amazon(here.checkout)
+    # MULTI_GPU instead of DEEPSPEED: DeepSpeed does not train on a CPU with gloo alone
+    ran = here.run("minionerec-rl/four-gpu", category="Office_Products", distributed_type="MULTI_GPU", train_batch_size=8,
+                   eval_batch_size=8, num_generations=4, gradient_accumulation_steps=2)  # fmt: skip
+    assert ran.code == 0, ran.said
+    assert yaml.safe_load((ran.run / "files/accelerate.yaml").read_text())["num_processes"] == 2
+    # 32 rows × 4 generations ÷ (8 × 2 × 2) = 4 steps an epoch, two epochs
+    assert (ran.view.progress.step, ran.view.progress.total) == (8, 8)
+    assert {"loss", "reward", "kl", "completion_length"} <= ran.view.series.keys()
+    assert (ran.checkout / "output_dir" / "final_checkpoint").is_dir()
+    assert "step 8/8  100 %" in ran.lines
+    # each rank has its own log, and the console has both
+    assert "rank 1 of 2 trains" in ran.rank(1)
+    assert "rank 0 of 2 trains" in ran.rank(0)
+    assert len(re.findall(r"rank \d of 2 trains", ran.said)) == 2
+
+
+def test_minionerec_rl_by_the_checkouts_own_config_is_refused_where_the_trainer_would(box, accelerate):
+    here = box("minionerec")
+    amazon(here.checkout, "Industrial_and_Scientific")
+    refused = here.launch("minionerec-rl/eight-gpu", train_batch_size=8, num_generations=3)
+    assert refused.returncode == 1
+    assert "8 × 2 = 16 is not a multiple of 3 generations." in refused.stderr

@@ -140,3 +140,16 @@ def test_files_that_cannot_be_read_are_told(tmp_path):
     (tmp_path / "output.log").mkdir()
     (problem,) = RunReader(tmp_path / "output.log").poll().problems
     assert "output.log" in problem
+
+
+CLOSING = '{"train_runtime": 2.9, "train_loss": 0.1, "global_step/max_steps": "%d/4"}\n'
+
+
+@pytest.mark.parametrize(("step", "saved", "done"), [(4, 4, True), (4, 2, False), (3, 3, False)])
+def test_a_closing_row_after_the_last_checkpoint_means_that_the_training_is_over(tmp_path, step, saved, done):
+    # ms-swift 4.6.0 on torch 2.13: rank 1 aborted while it ended, torchrun then ended rank 0 before its closing line
+    log, metrics = tmp_path / "run" / "output.log", tmp_path / "logging.jsonl"
+    append(log, f"[INFO:swift] The logging file will be saved in: {metrics}\n")
+    append(log, f"[INFO:swift] Saving model checkpoint to {tmp_path}/checkpoint-{saved}\n")
+    append(metrics, '{"loss": 0.1, "global_step/max_steps": "3/4"}\n' + CLOSING % step)
+    assert RunReader(log).poll(ended=True).done is done

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 
 from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.machine.gpu_feed import Reading
 from prl_tui.machine.gpus import GpuSnapshot
-from prl_tui.tui import app as app_module
 from prl_tui.tui.app import PrlApp
 from prl_tui.tui.screens.configure import ConfigureScreen
 
@@ -20,7 +18,6 @@ NO_DRIVER = Reading(GpuSnapshot(0.0, fault=GpuFault("library-missing")), 0.1, Fa
 class App(PrlApp):
     """The app on a box whose GPUs are known at once: their reading is a value."""
 
-    CSS_PATH = str(Path(app_module.__file__).with_name("app.tcss"))
     reading = NO_DRIVER
 
     def gpu_reading(self):

@@ -194,7 +194,7 @@ async def test_hostile_names_stay_literal_and_send_no_escape():
     gpu = replace(BUSY, name="NVIDIA [bold]H100[/]\x1b[31m", processes=(evil, process()))
     _, row = await drawn(160, reading(GpuSnapshot(NOW, (gpu,))))
     assert "[bold]H100[/]·[…" in row
-    assert "! [/INST], py[red]thon·[2J·]0;pwn··.py, 30 s (+1)" in row
+    assert r"! [/INST], py[red]thon\x1b[2J\x1b]0;pwn\x07\u202e.py, 30 s (+1)" in row
     assert "\x1b" not in row
 
 
@@ -309,7 +309,7 @@ async def test_old_values_say_how_old_they_are_without_moving_anything():
         (reading(None, age=None), "Asking the NVIDIA driver since 9 s …"),
         (reading(GpuSnapshot(NOW, fault=GpuFault("no-gpus"))), "The NVIDIA driver answers but shows no GPU here"),
         (reading(None, age=None, fault=GpuFault("hung", {"seconds": "31"})), "has not answered for 31 s"),
-        (reading(GpuSnapshot(NOW, fault=GpuFault("other", {"message": "[/x]\x1b[2J"}))), "reports: [/x]·[2J"),
+        (reading(GpuSnapshot(NOW, fault=GpuFault("other", {"message": "[/x]\x1b[2J"}))), r"reports: [/x]\x1b[2J"),
     ],
 )
 async def test_a_problem_is_its_one_sentence(one, words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -125,11 +126,15 @@ async def test_a_busy_gpu_is_asked_about_with_the_safe_answer_first(on_box, monk
         path.write_text("{}\n" * 100)
     (tmp_path / "examples" / "train" / "grpo").mkdir(parents=True)
     (tmp_path / "examples" / "train" / "grpo" / "prompt.txt").write_text("write a prompt")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "torchrun").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "torchrun").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     async with on_box("2 pid 4242 60000").run_test(size=WIDE) as pilot:
         place = await configure(pilot)
         await wait_for(pilot, lambda: "in use" in text_of(place.verdict), "the busy GPU in the verdict")
-        await pilot.press("l")
+        await pilot.press("L")  # the probe would miss ms-swift
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
         await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
         await wait_for(pilot, lambda: "in use" in screen(pilot.app), "the reason in the question")

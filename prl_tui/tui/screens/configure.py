@@ -8,12 +8,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from prl_tui.core.findings import ORDER
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
+from prl_tui.tui.screens.place import Place
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from textual.widgets import Input
 
     from prl_tui.core.findings import Fix
-    from prl_tui.tui.app import PrlApp
     from prl_tui.tui.widgets.gpu_table import GpuTable
     from prl_tui.tui.widgets.preview import Preview
     from prl_tui.tui.widgets.settings_form import SettingsForm
@@ -32,16 +31,10 @@ VIEWS = ("-presets", "-preview", "-full-verdict")
 """Classes that show one pane alone where there is little room."""
 
 
-SHOWN = ("torch", "trl", "ms-swift")
-"""Packages of the training environment that the first line names."""
-
-
-class ConfigureScreen(Screen[None]):
+class ConfigureScreen(Place):
     """The first place."""
 
-    CSS_PATH = "configure.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-middle"), (40, "-tall")]
+    AUTO_FOCUS = ""  # the form gets it once it is there
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fix", t("fix"), tooltip=t("Apply the first way out")),
         Binding("l", "launch", t("launch"), tooltip=t("Start the run on this box")),
@@ -50,6 +43,9 @@ class ConfigureScreen(Screen[None]):
         Binding("p", "presets", t("presets")),
         Binding("v", "preview", t("preview"), tooltip=t("The exact command, bash and TOML")),
         Binding("slash", "find", t("find"), tooltip=t("Find a setting")),
+        Binding("t", "probe", t("try the environment"), show=False, tooltip=t("Import the trainer, read the command")),
+        Binding("T", "smoke", t("smoke test"), show=False, tooltip=t("Two steps that log, evaluate and save")),
+        Binding("L", "launch_unprobed", t("launch without the probe"), show=False),
         Binding("d", "full_verdict", t("whole verdict"), show=False),
         Binding("r", "next_recipe", t("recipe"), show=False),
         Binding("u,ctrl+z", "undo", t("undo"), show=False),
@@ -69,6 +65,7 @@ class ConfigureScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The first paint: the presets. The rest is mounted right after it."""
+        self.fit_terminal()
         yield TopBar("configure")
         yield Static(Content(t("looking at the GPUs …")), id="gpu-line")
         yield Static(id="preset-line")
@@ -80,7 +77,8 @@ class ConfigureScreen(Screen[None]):
         config = self.session.config
         self.presets.mark(config.recipe.name, config.preset)
         self._about()
-        self.call_after_refresh(self._mount_rest)
+        # The app paints nothing while it starts, and calls what waits for a refresh all the same: its own queue waits.
+        self.app.call_later(self.call_after_refresh, self._mount_rest)
 
     async def _mount_rest(self) -> None:
         from prl_tui.tui.widgets.gpu_table import CONFIGURE, GpuTable
@@ -102,11 +100,6 @@ class ConfigureScreen(Screen[None]):
         self.set_interval(1.0, self._look_at_gpus)
 
     # --- parts ----------------------------------------------------------------------------------------------------
-
-    @property
-    def prl(self) -> PrlApp:
-        """The app."""
-        return cast("PrlApp", self.app)
 
     @property
     def presets(self) -> PresetTable:
@@ -140,7 +133,8 @@ class ConfigureScreen(Screen[None]):
             if finding.field and ORDER[finding.severity] < ORDER.get(worst.get(finding.field, ""), 9):
                 worst[finding.field] = finding.severity
         self.form.show(self.session.config, worst)
-        self.verdict.show(verdict)
+        probe = self.session.probe
+        self.verdict.show(verdict, probe.words() if probe is not None else "")
         if self.preview.display:
             self.preview.show(verdict.plan)
         self._about()
@@ -158,8 +152,9 @@ class ConfigureScreen(Screen[None]):
         config = self.session.config
         stack = self.session.verdict.report.stack
         facts = self.session.facts
-        installed = " · ".join(f"{n} {v}" for n, v in facts.versions.items() if n in SHOWN) if facts is not None else ""
-        about = [str(config.recipe.data.title), t("rules of {stack}", stack=stack.title), installed]
+        installed = facts.environment if facts is not None else ""
+        place = t("environment {words}", words=installed) if installed else ""
+        about = [str(config.recipe.data.title), t("rules of {stack}", stack=stack.title), place]
         self.query_one(TopBar).say(" · ".join(part for part in about if part))
         name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
         self._say(
@@ -185,6 +180,8 @@ class ConfigureScreen(Screen[None]):
         self._say("#gpu-line", Content(safe(words)))
         if facts is not None and facts != self.session.facts:
             self.session.facts = facts
+            self.update()
+        elif self.session.probe is not None and self.session.probe.running:
             self.update()
         self._mark_gpus()
 
@@ -260,10 +257,6 @@ class ConfigureScreen(Screen[None]):
         self.session.finish_typing()
         self.update()
 
-    def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
-        """Another place."""
-        self.prl.action_go(event.place)
-
     # --- actions --------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
@@ -309,7 +302,11 @@ class ConfigureScreen(Screen[None]):
         self.preview.query_one("#preview-text").focus()
 
     def action_back(self) -> None:
-        """From a pane back to the form."""
+        """From a pane back to the form; a probe that runs is ended first."""
+        if self.prl.launching.cancel(self.session):
+            self.prl.tell(t("The probe was ended."))
+            self.update()
+            return
         if self.query("#finder"):
             self.query_one("#finder").remove()
             self.form.find("")
@@ -366,8 +363,25 @@ class ConfigureScreen(Screen[None]):
 
     def action_launch(self) -> None:
         """Start the run on this box, as it is now."""
+        self._launch(probe=True)
+
+    def action_launch_unprobed(self) -> None:
+        """Start the run without asking the training environment."""
+        self._launch(probe=False)
+
+    def action_probe(self) -> None:
+        """Try the training environment, start nothing."""
+        self.prl.launching.probe(self.session)
+        self.update()
+
+    def action_smoke(self) -> None:
+        """A few steps of this config, to see whether it works at all."""
+        self._launch(probe=True, smoke=True)
+
+    def _launch(self, probe: bool, smoke: bool = False) -> None:
         self._look_at_gpus()
-        self.prl.launch(self.session)
+        self.prl.launching.launch(self.session, probe, smoke)
+        self.update()
 
     def action_export(self) -> None:
         """Write a file."""

@@ -21,6 +21,23 @@ Answer = TypeVar("Answer")
 class Dialog(ModalScreen[Answer]):
     """Answered once: a key typed before it has closed must not close what is below it."""
 
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+
+        .dialog {
+            width: 76; max-width: 94%; height: auto; max-height: 90%;
+            border: round $primary; background: $surface; padding: 1 2;
+        }
+        .dialog-question { height: auto; }
+        .dialog-details { height: auto; max-height: 16; margin-top: 1; color: $text-muted; }
+        .dialog-buttons { height: 3; margin-top: 1; align-horizontal: left; }
+        .dialog-buttons Button { margin-right: 2; }
+        .dialog-hint { color: $text-muted; height: auto; margin-top: 1; }
+        .help { height: auto; }
+    }
+    """
     _answered = False
 
     def answer(self, answer: Answer) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.widgets import Footer
 
 from prl_tui.i18n import t
@@ -16,6 +15,7 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE, State
 from prl_tui.telemetry.durations import format_duration
 from prl_tui.tui.cells import fit
+from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.rows import Piece, Rows
 from prl_tui.tui.widgets.top_bar import TopBar
 
@@ -98,11 +98,11 @@ def _took(one: Overview) -> str:
     return format_duration(end - one.status.started) if end is not None else "–"
 
 
-class RunsScreen(Screen[None]):
+class RunsScreen(Place):
     """The second place."""
 
     CSS = """
-    RunsScreen RunList { border: round $panel-lighten-2; padding: 0 1; }
+    RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }
     RunsScreen RunList:focus { border: round $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -116,6 +116,7 @@ class RunsScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The list."""
+        self.fit_terminal()
         yield TopBar("runs")
         yield RunList()
         yield Footer(show_command_palette=False)
@@ -130,11 +131,6 @@ class RunsScreen(Screen[None]):
     def rows(self) -> RunList:
         """The list."""
         return self.query_one(RunList)
-
-    @property
-    def prl(self) -> PrlApp:
-        """The app."""
-        return cast("PrlApp", self.app)
 
     def _read(self) -> None:
         self.run_worker(
@@ -153,10 +149,6 @@ class RunsScreen(Screen[None]):
 
     def _here(self) -> Overview | None:
         return self.rows.runs[self.rows.cursor] if self.rows.runs else None
-
-    def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
-        """Another place."""
-        self.prl.action_go(event.place)
 
     def action_stop(self) -> None:
         """Ask, then stop it."""
@@ -187,18 +179,11 @@ class RunsScreen(Screen[None]):
 
     def action_open(self) -> None:
         """Its settings in the form."""
-        from prl_tui.core.config import resolve
-        from prl_tui.runs import plans
-
         one = self._here()
-        info = one.folder.info() if one is not None else None
-        recipe = self.prl.catalog.find(one.recipe) if one is not None and one.recipe else None
-        if one is None or recipe is None or not isinstance(info, dict):
-            self.prl.tell(t("This run's recipe is not known here."), "warning")
-            return
-        base = resolve(recipe, one.preset if one.preset in recipe.presets else "")
-        self.prl.session.load(plans.config_of(info, base))
-        self.prl.action_go("configure")
+        if one is not None:
+            from prl_tui.tui import settings_of_run
+
+            settings_of_run.open_in_form(self.prl, one)
 
     def action_help(self) -> None:
         """What this screen is."""

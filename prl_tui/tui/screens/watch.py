@@ -3,99 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from rich.cells import cell_len
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.message import Message
-from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Footer, Input, Static
 
 from prl_tui.core.devices import read as read_devices
 from prl_tui.i18n import t
-from prl_tui.runs import overview
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.cause import Cause
-from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.line_index import LineIndex
 from prl_tui.telemetry.merged_index import MergedIndex
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.feeds import RunFeed
+from prl_tui.tui.run_words import head, health
+from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
+from prl_tui.tui.widgets.log_tabs import LogTab, LogTabs
 from prl_tui.tui.widgets.log_view import LogView, screen_is_behind
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from prl_tui.telemetry.series import Series
-    from prl_tui.tui.app import PrlApp
 
-BAR = 20
-"""Cells of the progress bar."""
 LINGER = 10
 """Seconds that a demo stays open after its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogTab:
-    """One log that can be shown."""
-
-    name: str
-    rank: int | None
-
-
-class LogTabs(Widget):
-    """The logs of a run by name."""
-
-    @dataclass
-    class Chosen(Message):
-        """A log was clicked."""
-
-        index: int
-
-    def __init__(self) -> None:
-        super().__init__(id="log-tabs")
-        self.tabs: list[LogTab] = [LogTab(t("launcher"), None)]
-        self.active = 0
-        self.note = ""
-
-    def render(self) -> Content:
-        """The active one has a sign; the right end says what the view does."""
-        parts: list[tuple[str, str]] = [(f"{t('Logs')} ", "bold")]
-        used = cell_len(f"{t('Logs')} ")
-        for n, tab in enumerate(self.tabs):
-            text = f" {'▸' if n == self.active else ' '}{tab.name} "
-            used += cell_len(text)
-            parts.append((text, "$text-accent bold" if n == self.active else "$secondary"))
-        parts.append((fit(self.note, max(0, self.content_size.width - used), right=True), "$secondary"))
-        return Content.assemble(*parts)
-
-    def on_click(self, event: events.Click) -> None:
-        """Show the log under the pointer."""
-        at = cell_len(f"{t('Logs')} ") + 1
-        for n, tab in enumerate(self.tabs):
-            end = at + cell_len(f"  {tab.name} ")
-            if at <= event.x < end:
-                self.post_message(self.Chosen(n))
-            at = end
-
-
-class WatchScreen(Screen[None]):
+class WatchScreen(Place):
     """The third place."""
 
     CSS_PATH = "watch.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-middle"), (40, "-tall")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "pane('gpus')", t("gpus")),
         Binding("2", "pane('curves')", t("curves")),
@@ -106,6 +51,7 @@ class WatchScreen(Screen[None]):
         Binding("slash", "find", t("find")),
         Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
+        Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
         Binding("R", "app.go('runs')", t("runs"), show=False),
         Binding("c", "app.go('configure')", t("configure"), show=False),
         Binding("escape", "back", show=False),
@@ -127,6 +73,7 @@ class WatchScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Head, GPUs and curves, logs, health."""
+        self.fit_terminal()
         yield TopBar("watch")
         yield Static(id="head")
         with Container(id="body"):
@@ -142,6 +89,8 @@ class WatchScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Start the two clocks: the logs', and everybody else's."""
+        if not self.query("#gpus"):
+            return  # the app is leaving: nothing was composed
         self.query_one("#gpus").border_title = t("GPUs")
         self.add_class("-on-logs")
         self._show_tab(0)
@@ -149,11 +98,6 @@ class WatchScreen(Screen[None]):
         self._look()
         self.set_interval(0.1, self._read_log)
         self.set_interval(0.25, self._look)
-
-    @property
-    def prl(self) -> PrlApp:
-        """The app."""
-        return cast("PrlApp", self.app)
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
@@ -284,10 +228,6 @@ class WatchScreen(Screen[None]):
                 t("“{text}” is not in this log.", text=event.needle) if event.needle else t("No error lines here.")
             )
 
-    def on_top_bar_chosen(self, event: TopBar.Chosen) -> None:
-        """Another place."""
-        self.prl.action_go(event.place)
-
     # --- actions --------------------------------------------------------------------------------------------------
 
     def action_pane(self, name: str) -> None:
@@ -296,6 +236,13 @@ class WatchScreen(Screen[None]):
             self.set_class(other == name, f"-on-{other}")
         if name == "logs":
             self.query_one(LogView).focus()
+
+    def action_promote(self) -> None:
+        """From a smoke test that passed to the full run's settings."""
+        if self._one is not None:
+            from prl_tui.tui import settings_of_run
+
+            settings_of_run.promote(self.prl, self._one)
 
     def action_zoom(self) -> None:
         """One pane, or all of them."""
@@ -384,95 +331,3 @@ class WatchScreen(Screen[None]):
         """Give the files back."""
         for source in self._sources.values():
             source.close()
-
-
-def head(one: Overview, width: int) -> Content:
-    """`run 7f3 · demo/two-ranks · ▸ running   step 120 / 200  60 %  ━━━╸────  7 it/s  16 s left  checkpoint 100`."""
-    state = one.status.state
-    tone = {"finished": "$text-success", "failed": "$text-error", "lost": "$text-warning"}.get(state, "$text-accent")
-    parts: list[tuple[str, str]] = [
-        (t("run {id}", id=safe(one.id)), "bold"),
-        (f" · {safe(one.source)} · ", "$secondary"),
-        (overview.state_word(state), tone),
-    ]
-    room = width - sum(cell_len(text) for text, _ in parts)
-    for text in _progress(one, room > 70):
-        if cell_len(text) + 3 <= room:
-            parts.append((f"   {safe(text)}", ""))
-            room -= cell_len(text) + 3
-    return Content.assemble(*parts)
-
-
-def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
-    progress = one.view.progress
-    took = _took(one)
-    if progress is None:
-        return [overview.phase_words(one.view.phase), took] if one.status.state in ALIVE else [took]
-    share = progress.step / progress.total if progress.total else 0.0
-    found = [
-        t("step {step} / {total}", step=f"{progress.step:,}", total=f"{progress.total:,}"),
-        f"{100 * share:3.0f} %",
-    ]
-    if with_bar:
-        found.append(bar(share, BAR))
-    if one.status.state in ALIVE:
-        if progress.eta_seconds is not None:
-            found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
-        found.append(format_speed(progress.seconds_per_step))
-    else:
-        found.append(took)
-    if one.view.checkpoints:
-        newest = one.view.checkpoints[-1]
-        age = format_duration(time.time() - newest.seen_at) if newest.seen_at else ""
-        step = newest.step if newest.step is not None else newest.path
-        found.append(
-            t("checkpoint {step}, {age} ago", step=step, age=age) if age else t("checkpoint {step}", step=step)
-        )
-    return found
-
-
-def _took(one: Overview) -> str:
-    if one.status.started is None:
-        return ""
-    if one.status.ended is not None:
-        return t("after {time}", time=format_duration(one.status.ended - one.status.started))
-    return t("for {time}", time=format_duration(time.time() - one.status.started))
-
-
-def bar(share: float, cells: int) -> str:
-    """A progress bar in half cells."""
-    halves = round(max(0.0, min(1.0, share)) * cells * 2)
-    full, half = divmod(halves, 2)
-    return "━" * full + ("╸" if half else "") + "─" * (cells - full - half)
-
-
-def health(one: Overview) -> tuple[str, str]:
-    """What a person should know first, and its tone: good, warn, bad or nothing."""
-    status, view = one.status, one.view
-    if status.state == "failed":
-        return _failure(one), "bad"
-    if status.state in {"lost", "finished-with-exit-error", "unknown"}:
-        return f"! {status.detail}", "warn"
-    if status.state == "finished":
-        return "✓ " + t("finished, exit code 0; its settings and logs stay in {path}", path=one.folder.path), ""
-    if status.detail:
-        return status.detail, ""
-    row = view.last_row
-    if row is not None:
-        shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
-        return "✓ " + "   ".join(shown), ""
-    return "· " + overview.phase_words(view.phase), ""
-
-
-def _failure(one: Overview) -> str:
-    """Why it died: the cause, else the first error line, else what is known of its end."""
-    code = t("exit code {code}", code=one.status.exit_code)
-    if one.cause is not None:
-        return f"✗ {safe(one.cause.words())}   d {t('details')}"
-    if one.view.errors:
-        mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
-        return f"✗ {code}: {safe(mark.text)}   d {t('details')}"
-    return f"✗ {code}. {one.status.detail}"
-
-
-_SHOWN = ("loss", "reward", "grad_norm", "learning_rate", "token_acc", "kl")

@@ -59,6 +59,11 @@ class Rows(ScrollView, can_focus=True):
         self._marks: tuple[int, list[object]] = (-1, [])
         self._styles: dict[str, Style] = {}
 
+    @property
+    def room(self) -> int:
+        """Cells of a row: a blank one keeps it off the scroll bar."""
+        return max(0, self.scrollable_content_region.width - 1)
+
     # --- for subclasses -------------------------------------------------------------------------------------------
 
     def count(self) -> int:
@@ -140,7 +145,7 @@ class Rows(ScrollView, can_focus=True):
 
     def _refresh_changed(self, total: int) -> None:
         """Draw the rows that look another way now; all of them where their number or the width changed."""
-        width = self.scrollable_content_region.width
+        width = self.room
         before, self._marks = self._marks, (width, [self.look(y, width) for y in range(total)])
         if before[0] != width or len(before[1]) != total:
             self.refresh()
@@ -185,13 +190,13 @@ class Rows(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One visible line."""
-        at, width = y + self.scroll_offset.y, self.scrollable_content_region.width
+        at, width, full = y + self.scroll_offset.y, self.room, self.scrollable_content_region.width
         if at >= self.count():
-            return Strip.blank(width, self.role_style("", False))
+            return Strip.blank(full, self.role_style("", False))
         on_cursor = at == self.cursor and self.selectable(at) and self.shows_cursor()
         pieces = self.row(at, width)
         strip = Strip([Segment(text, self.role_style(role, on_cursor)) for text, role in pieces if text])
-        return strip.adjust_cell_length(width, self.role_style("", on_cursor))
+        return strip.adjust_cell_length(full, self.role_style("", on_cursor))
 
     def shows_cursor(self) -> bool:
         """Whether the cursor's row is marked."""

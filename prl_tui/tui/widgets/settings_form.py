@@ -12,10 +12,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
+from prl_tui.tui.widgets.form_words import group_word, source_word
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
@@ -33,6 +34,14 @@ class Entry:
     key: str = ""
 
 
+def _idle(config: RunConfig | None) -> frozenset[str]:
+    if config is None or not config.recipe.data.write:
+        return frozenset()
+    from prl_tui.core import files
+
+    return files.idle(config) | files.replaced(config)
+
+
 def _cut(pieces: list[Piece], room: int) -> list[Piece]:
     """Pieces in at most `room` cells, the one that no longer fits cut with an ellipsis."""
     found: list[Piece] = []
@@ -40,32 +49,6 @@ def _cut(pieces: list[Piece], room: int) -> list[Piece]:
         found.append((text if cell_len(text) <= room else fit(text, max(0, room)), role))
         room -= cell_len(text)
     return found
-
-
-def group_word(group: Group) -> str:
-    """A group's heading."""
-    return {
-        "batch": t("Batch"),
-        "generation": t("Generation"),
-        "model": t("Model"),
-        "data": t("Data"),
-        "schedule": t("Schedule"),
-        "faults": t("Faults on purpose"),
-        "launch": t("Launch"),
-        "environment": t("Environment"),
-    }[group]
-
-
-def source_word(source: Source, origin: str) -> str:
-    """Where a value came from, as the form shows it."""
-    if source is Source.ENVIRONMENT:
-        return origin
-    return {
-        Source.FILE: t("file"),
-        Source.SET: t("--set"),
-        Source.FORM: "",
-        Source.FIX: t("fix"),
-    }.get(source, "")
 
 
 class SettingsForm(Rows):
@@ -121,6 +104,8 @@ class SettingsForm(Rows):
         self._all = False
         self._needle = ""
         self._findings: dict[str, str] = {}
+        self._idle: frozenset[str] = frozenset()
+        """Fields without effect now, by where the program's file comes from: shown only when somebody looks for them."""
 
     def on_mount(self) -> None:
         """The frame's title."""
@@ -177,6 +162,7 @@ class SettingsForm(Rows):
 
     def _collect(self) -> None:
         key = self.key
+        self._idle = _idle(self._config)
         self._entries = list(self._listed())
         at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
         if at is not None:
@@ -199,7 +185,7 @@ class SettingsForm(Rows):
         if self._needle:
             text = f"{field.key} {field.label} {field.label.en} {field.flag} {field.override}".lower()
             return self._needle not in text
-        if self._all or not field.advanced or field.key in self._findings:
+        if self._all or not (field.advanced or field.key in self._idle) or field.key in self._findings:
             return False
         if self._editor is not None and field.key == self.key:
             return False  # it stays while somebody types in it
@@ -315,11 +301,13 @@ class SettingsForm(Rows):
             return False
         elif editor.press(event.key):
             self._typed()
+            return True
         elif field is not None and field.type in NUMERIC and event.key in {"f", "question_mark"}:
             return False  # never part of a number: the screen's own keys go through
         elif event.is_printable and event.character:
             editor.insert(event.character)
             self._typed()
+            return True
         else:
             return False
         self.refresh_line(self.cursor)
@@ -363,8 +351,9 @@ class SettingsForm(Rows):
 
     def _typed(self) -> None:
         assert self._editor is not None
+        # Not drawn here: the field is painted with its verdict. A paint of its own would come first, and the verdict
+        # would wait a whole frame more.
         self.post_message(self.Changed(self.key, self._editor.text))
-        self.refresh_line(self.cursor)
 
     # --- actions --------------------------------------------------------------------------------------------------
 

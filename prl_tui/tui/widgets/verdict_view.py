@@ -44,21 +44,24 @@ class VerdictView(Rows):
     def __init__(self, **keywords: str | None) -> None:
         super().__init__(**keywords)
         self._verdict: Verdict | None = None
+        self._waiting = ""
         self._lines: list[Line] = []
 
     def on_mount(self) -> None:
         """The frame's title."""
         self.border_title = t("Verdict")
 
-    def show(self, verdict: Verdict) -> None:
-        """Draw a verdict."""
-        self._verdict = verdict
+    def show(self, verdict: Verdict, waiting: str = "") -> None:
+        """Draw a verdict; `waiting`: what is still being asked."""
+        self._verdict, self._waiting = verdict, waiting
         self.rows_changed()
 
     def rows_changed(self) -> None:
         """The lines depend on the width."""
         if self._verdict is not None:
-            self._lines = lines(self._verdict, max(20, self.scrollable_content_region.width), self.size.height)
+            width = max(20, self.room)
+            head, *rest = lines(self._verdict, width, self.size.height)
+            self._lines = [head, *(Line(one, "accent") for one in wrap(self._waiting, width) if self._waiting), *rest]
             hidden = hidden_findings(self._verdict, self.size.height)
             self.border_subtitle = Content(t("d  {n} more", n=hidden) if hidden else "")
         if not self.has_focus:

@@ -2,11 +2,10 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 
-import torch
 import torch.distributed as dist
+from hf import arguments, train
 
 KNOWN = {
     "model_path", "seed", "train_file", "eval_file", "info_file", "category", "wandb_project", "wandb_run_name",
@@ -15,15 +14,6 @@ KNOWN = {
     "dynamic_sampling", "mask_all_zero", "sync_ref_model", "test_beam", "reward_type", "sample_train", "ada_path",
     "cf_path", "sid_index_path", "item_meta_path", "dapo", "gspo",
 }  # fmt: skip
-
-
-def arguments(words):
-    found = {word.removeprefix("--"): value for word, value in zip(words[::2], words[1::2], strict=True)}
-    for name in found:
-        if name not in KNOWN:
-            print(f"ERROR: Could not consume arg: --{name}", file=sys.stderr)
-            raise SystemExit(2)
-    return found
 
 
 def divides(kind, world, each, generations):
@@ -37,7 +27,7 @@ def divides(kind, world, each, generations):
 
 
 def main():
-    given = arguments(sys.argv[1:])
+    given = arguments(sys.argv[1:], KNOWN)
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo")
     generations = int(given["num_generations"])
@@ -48,19 +38,8 @@ def main():
     assert Path(given["info_file"]).is_file()
     step_size = int(given["train_batch_size"]) * world * int(given["gradient_accumulation_steps"])
     total = -(-rows * generations // step_size) * int(given["num_train_epochs"])
-    for step in range(1, total + 1):
-        reward = torch.tensor(step / total)
-        dist.all_reduce(reward)
-        if rank == 0:
-            row = {"loss": 0.1 / step, "grad_norm": 1.5, "learning_rate": 1e-05, "completion_length": 12.0,
-                   "reward": reward.item() / world, "kl": 0.001, "epoch": round(step / total, 2)}  # fmt: skip
-            print(row, flush=True)
-            bar = f"\r{100 * step // total:3}%|█   | {step}/{total} [00:00<00:01, 9.50it/s]"
-            print(bar, end="", file=sys.stderr, flush=True)
-        time.sleep(0.02)
+    train(total, lambda share: {"completion_length": 12.0, "reward": share, "kl": 0.001})
     if rank == 0:
-        print(file=sys.stderr)
-        print({"train_runtime": 1.5, "train_samples_per_second": 9.0, "train_steps_per_second": 9.0, "train_loss": 0.1})
         (Path(given["output_dir"]) / "final_checkpoint").mkdir(parents=True)
     dist.barrier()
     dist.destroy_process_group()

@@ -9,6 +9,34 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import yaml
+
+MODEL = {
+    "vision_model_type", "vision_model_path", "freeze_vision_encoder", "vision_layers_to_unfreeze", "language_model_type",
+    "language_model_path", "freeze_language_model", "language_layers_to_unfreeze", "projection_type", "projection_hidden_dim",
+    "projection_activation", "projection_dropout", "projection_layernorm", "image_special_token", "image_token_ids",
+    "vision_processor_type", "use_bfloat16", "max_seq_length",
+    "use_lora", "lora_r", "lora_alpha", "lora_dropout", "lora_target_modules",
+}  # fmt: skip
+TRAINING = {
+    "stage": "pretrain", "batch_size": 32, "num_epochs": 10, "learning_rate": 1e-4, "warmup_steps": 1000, "weight_decay": 0.01,
+    "grad_clip": 1.0, "data_path": "../dataset/pretrain_data.parquet", "max_seq_length": 512, "accumulation_steps": 1,
+    "use_mixed_precision": True, "mixed_precision_dtype": "bfloat16", "save_dir": "./checkpoints", "save_every_n_steps": 1000,
+    "log_every_n_steps": 100, "eval_every_n_steps": None, "use_ddp": False, "local_rank": 0, "world_size": 1, "num_workers": 4,
+}  # fmt: skip
+
+
+def settings(path):
+    """The YAML over the defaults; an unknown key is a TypeError, and its `stage: sft` sets learning rate and length."""
+    data = yaml.safe_load(Path(path).read_text("utf-8")) if Path(path).exists() else {}
+    for name, known in (("model", MODEL), ("training", TRAINING)):
+        for key in data.get(name, {}):
+            if key not in known:
+                raise TypeError(f"__init__() got an unexpected keyword argument '{key}'")
+    found = {**TRAINING, **data.get("training", {})}
+    if found["stage"] == "sft":
+        found["learning_rate"], found["max_seq_length"] = 1e-5, 2048
+    return found
 
 
 def arguments():
@@ -43,14 +71,18 @@ def main():
     say(f"命令行参数: {args}")
     if not Path(args.config).exists():
         print(f"配置文件不存在: {args.config}\n使用默认配置...")
-    if args.train_data and not Path(args.train_data).exists():
-        print(f"警告: 训练数据文件不存在: {args.train_data}")
+    found = settings(args.config)
+    data, save_dir = args.train_data or found["data_path"], args.save_dir or found["save_dir"]
+    if args.train_data and not Path(data).exists():
+        print(f"警告: 训练数据文件不存在: {data}")
         return
-    batch, epochs, lr = (args.batch_size or 32) // world, args.epochs or 1, args.lr or 1e-3
+    batch, epochs = (args.batch_size or int(found["batch_size"])) // world, args.epochs or int(found["num_epochs"])
+    lr = args.lr or float(found["learning_rate"])
+    say(f"  学习率: {lr}\n  累积步数: {found['accumulation_steps']}")
     print("警告: CUDA不可用，将使用CPU训练（速度会很慢）")
     if batch < 1:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch}")
-    rows = len(Path(args.train_data).read_text().splitlines())
+    rows = len(Path(data).read_text().splitlines())
     print(f"创建模型...\n训练数据集创建成功，大小: {rows}")
     steps = math.ceil(math.ceil(rows / world) / batch)
     say(f"训练器初始化完成\n每个epoch步数: {steps}\n总训练步数: {rows // batch * epochs}")
@@ -58,8 +90,8 @@ def main():
         train(say, rank, world, epoch, epochs, steps, lr)
         say(f"\nEpoch {epoch} 完成:\n  训练损失: 2.1234\n  验证损失: {2.2 - epoch / 10:.4f}")
         if rank == 0:
-            save(Path(args.save_dir or "checkpoints"), f"checkpoint_epoch{epoch}.pt")
-    say(f"训练完成!\n最佳验证损失: 2.1000\n模型保存在: {args.save_dir}")
+            save(Path(save_dir), f"checkpoint_epoch{epoch}.pt")
+    say(f"训练完成!\n最佳验证损失: 2.1000\n模型保存在: {save_dir}")
     if world > 1:
         dist.barrier()
         dist.destroy_process_group()

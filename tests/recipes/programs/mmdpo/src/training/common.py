@@ -1,16 +1,21 @@
-"""What both stand-ins of mmdpo-alignment share: the YAML's scalars and the ranks."""
+"""What both stand-ins of mmdpo-alignment share: the YAML, the rows of a data file, and the ranks."""
 
 import os
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import yaml
 
 
 def config(path):
-    """`key: value` lines of a YAML file, UTF-8."""
-    lines = Path(path).read_text("utf-8").splitlines()
-    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines) if value.strip()}
+    """The YAML file, UTF-8."""
+    return yaml.safe_load(Path(path).read_text("utf-8"))
+
+
+def rows(path):
+    """How many records a JSONL file has."""
+    return sum(bool(line.strip()) for line in Path(path).read_text("utf-8").splitlines())
 
 
 def ranks():

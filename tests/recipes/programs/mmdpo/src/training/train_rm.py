@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from src.training.common import config, end, mean, ranks
+from src.training.common import config, end, mean, ranks, rows
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--config", type=Path, required=True)
@@ -13,9 +13,11 @@ args = parser.parse_args()
 
 rank, world = ranks()
 settings = config(args.config)
-batch, accumulation, epochs = (
-    int(settings[key]) for key in ("batch_size", "gradient_accumulation_steps", "num_epochs")
-)
+assert rows(settings[f"train_{args.task}_path"])
+assert rows(settings[f"val_{args.task}_path"])
+assert settings["base_model_path"]
+defaults = {"batch_size": 8, "gradient_accumulation_steps": 1, "num_epochs": 1}
+batch, accumulation, epochs = (int(settings.get(key, default)) for key, default in defaults.items())
 if rank == 0:
     parts = f"local batch_size={batch} x accumulation={accumulation} x {world} GPUs"
     print(f"Effective batch size: {batch * accumulation * world} ({parts})")

@@ -1,0 +1,55 @@
+"""launch --smoke N and launch RUN --promote: a short run first, then the same config in full."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.core import smoke
+from prl_tui.core.config import RunConfig
+from prl_tui.i18n import t
+from prl_tui.machine import paths
+from prl_tui.runs import overview, store
+from prl_tui.runs import smoke as smokes
+from prl_tui.runs.folder import RunFolder
+
+
+def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dict[str, object]]:
+    """The config to launch, and what its record keeps. CommandError where that is not possible."""
+    if args.promote and args.smoke is not None:
+        raise CommandError(t("--promote and --smoke do not go together: one makes the run long, the other short."))
+    if args.promote:
+        return _promoted(args, config), {}
+    if args.smoke < 1:
+        raise CommandError(t("--smoke {n}: at least one step is needed; --smoke 2 would work.", n=args.smoke))
+    if not smoke.possible(config):
+        told = t("{recipe} has no field that ends a run after so many steps: its file has no [smoke].",
+                 recipe=config.recipe.name)  # fmt: skip
+        raise CommandError(told, Exit.IMPOSSIBLE)
+    wanted = smoke.wanted(config, args.smoke)
+    return smoke.shrink(config, args.smoke), {smokes.KEY: smokes.record(wanted)}
+
+
+def _promoted(args: argparse.Namespace, config: RunConfig) -> RunConfig:
+    folder = store.find(paths.runs_dir(), args.source)
+    if not isinstance(folder, RunFolder):
+        raise CommandError(t("--promote needs the run of a smoke test as SOURCE; {name} is none.", name=args.source))
+    full = smokes.promoted(folder.info(), config)
+    if full is None:
+        raise CommandError(t("run {id} is no smoke test: `prl-tui launch {id}` starts it again.", id=folder.id))
+    one = overview.overview(folder)
+    if one.smoke is None:
+        raise CommandError(t("the smoke test {id} has not ended yet.", id=folder.id), Exit.FINDINGS)
+    if not one.smoke.passed:
+        raise CommandError(f"{one.smoke.words()}.", Exit.FINDINGS)
+    return full
+
+
+def told(folder: RunFolder, code: int) -> int:
+    """Say how a smoke test in the foreground went; its exit code."""
+    one = overview.overview(folder)
+    if one.smoke is None:
+        return code
+    print(one.smoke.words(), file=sys.stderr)
+    return code or (Exit.OK if one.smoke.passed else Exit.FINDINGS)

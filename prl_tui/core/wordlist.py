@@ -1,0 +1,92 @@
+"""Fields that hold words of a command line, or environment variables: typed with a shell's quotes, kept as a list."""
+
+from __future__ import annotations
+
+from prl_tui.core.recipe import Field
+from prl_tui.i18n import t
+
+TYPES = ("list", "arguments", "variables")
+"""Field types whose value is a list of words."""
+QUOTED = ("arguments", "variables")
+"""Those that read a shell's quotes. What they need is imported when a recipe has one."""
+
+
+def split(text: str) -> tuple[str, ...]:
+    """The words of a text, quotes and backslashes as `shlex` reads them; ValueError for a quote that is left open."""
+    import shlex
+
+    return tuple(shlex.split(text))
+
+
+def join(words: tuple[str, ...]) -> str:
+    """The text that `split` reads back."""
+    import shlex
+
+    return shlex.join(words)
+
+
+def arguments(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
+    """Free arguments and what is wrong with them. A secret is hidden at once: nothing here keeps it."""
+    from prl_tui.core import secrets
+
+    words, problem = _words(field, raw)
+    if words is None:
+        return None, problem
+    hidden = secrets.hidden_words(words)
+    if hidden != words:
+        return hidden, t(
+            "{key} has a secret in it, which is not kept: let the program read it from its environment.", key=field.key
+        )
+    return words, ""
+
+
+def variables(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
+    """NAME=VALUE entries; a NAME alone is taken from the environment of the launch, as a secret must be."""
+    from prl_tui.core import secrets
+
+    if isinstance(raw, dict):
+        raw = [f"{name}={value}" for name, value in raw.items()]
+    words, problem = _words(field, raw)
+    found = []
+    for word in words or ():
+        name, equals, value = word.partition("=")
+        if not (name.isidentifier() and name.isascii()):
+            problem = t(
+                "{key}: “{word}” is no NAME=VALUE; OMP_NUM_THREADS=4 would work.", key=field.key, word=name[:60]
+            )
+        if equals and value and (secrets.is_secret_name(name) or secrets.looks_secret(value)):
+            problem = t(
+                "{key}: {name} is a secret and is not kept; {name} alone takes it from the environment of the launch.",
+                key=field.key,
+                name=name,
+            )
+            word = name  # noqa: PLW2901
+        found.append(word)
+    return (tuple(found) if words is not None else None), problem
+
+
+def without_secrets(text: str) -> str:
+    """A text that is no list of words yet, with what looks like a secret hidden; the same text where nothing does."""
+    from prl_tui.core import secrets
+
+    words = tuple(text.split(" "))
+    hidden = []
+    for word in secrets.hidden_words(words):
+        name, equals, value = word.partition("=")
+        secret = bool(equals and value) and secrets.is_secret_name(name.strip("\"'"))
+        hidden.append(f"{name}={secrets.HIDDEN}" if secret else word)
+    return " ".join(hidden)
+
+
+def named(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that are taken from the environment of the launch."""
+    return tuple(entry for entry in entries if "=" not in entry)
+
+
+def _words(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
+    if isinstance(raw, (list, tuple)):
+        return tuple(str(item) for item in raw), ""
+    try:
+        return split(str(raw)), ""
+    except ValueError:
+        return None, t("{key}: a quote is left open.", key=field.key)

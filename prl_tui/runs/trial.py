@@ -1,0 +1,179 @@
+"""Tries a plan's program in its training environment, in a process of its own and within a deadline, before a launch.
+
+Engines print, hang, crash and are killed: whatever happens there is a value here (`core.trial.Trial`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from prl_tui.core import assess
+from prl_tui.core.flags import SUBCOMMANDS
+from prl_tui.core.plan import LaunchPlan
+from prl_tui.core.templates import PLACE
+from prl_tui.core.trial import End, Step, Trial
+from prl_tui.machine import environment
+from prl_tui.runs import plans
+from prl_tui.runs.launcher import LaunchError
+from prl_tui.telemetry.escapes import plain
+
+DEADLINE = 180.0
+"""Seconds that a trial may take: an import from a cold network disk takes minutes."""
+TURN = 0.05
+_CHILD = Path(__file__).with_name("trial_child.py")
+_WORDS = 20
+_OWN = {"step", "ok", "kind", "text", "at"}
+
+
+def run(
+    plan: LaunchPlan,
+    here: Path,
+    *,
+    deadline: float = DEADLINE,
+    on_step: Callable[[str], None] | None = None,
+    cancelled: threading.Event | None = None,
+    around: Mapping[str, str] | None = None,
+) -> Trial:
+    """Try it. `on_step` hears each step as it begins; `cancelled` ends it early. Never raises for what happens there."""
+    with tempfile.TemporaryDirectory(prefix="prl-trial-", ignore_cleanup_errors=True) as folder:
+        try:
+            return _Child(plan, here, Path(folder), around).until_end(deadline, on_step, cancelled)
+        except LaunchError as error:
+            return Trial("unstartable", words=(error.sentence,))
+        except OSError as error:
+            return Trial("unstartable", words=(f"{error.filename or ''}: {error.strerror or error}",))
+
+
+class _Child:
+    """The process and its files."""
+
+    def __init__(self, plan: LaunchPlan, here: Path, folder: Path, around: Mapping[str, str] | None) -> None:
+        self._result, self._output = folder / "result.jsonl", folder / "output"
+        self._result.touch()
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        prefix, added, cwd = plans.place(plan, here, around)
+        order = folder / "order.json"
+        order.write_text(json.dumps(order_of(plan, cwd, scratch)), "utf-8")
+        command = [*prefix, _python(plan), "-u", str(_CHILD), str(order), str(self._result)]
+        self._env = {**(os.environ if around is None else around), **dict(added), **dict(plan.env)}
+        self._env["WANDB_MODE"] = "disabled"
+        self._began = time.monotonic()
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                command, cwd=cwd, env=self._env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                start_new_session=True,
+            )  # fmt: skip
+
+    def until_end(
+        self, deadline: float, on_step: Callable[[str], None] | None, cancelled: threading.Event | None
+    ) -> Trial:
+        """Wait, telling each step; kill what is over its time."""
+        told = None
+        wait = cancelled or threading.Event()
+        end: End = "done"
+        try:
+            while self._process.poll() is None:
+                step = self._read()[1]
+                if step != told:
+                    told = step
+                    if on_step:
+                        on_step(step)
+                if time.monotonic() - self._began > deadline:
+                    end = "late"
+                    break
+                if wait.wait(TURN):
+                    end = "cancelled"
+                    break
+        finally:
+            self._kill()
+        return self._trial(end)
+
+    def _kill(self) -> None:
+        """The whole session, also what the engine started in it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _trial(self, end: End) -> Trial:
+        steps, under_way, complete = self._read()
+        code = self._process.returncode
+        if end == "done" and not complete:
+            end = "killed" if code < 0 else "crashed" if code else "silent"
+        seconds = time.monotonic() - self._began
+        return Trial(end, steps, under_way, abs(code), seconds, self._last_words())
+
+    def _read(self) -> tuple[tuple[Step, ...], str, bool]:
+        """The steps that ended, the one under way, and whether the last line was written."""
+        steps: list[Step] = []
+        under_way, complete = "", False
+        for line in self._result.read_text("utf-8", "replace").splitlines():
+            try:
+                said = json.loads(line)
+                name = str(said["step"])
+            except (ValueError, KeyError, TypeError):
+                continue  # half a line
+            if "begins" in said:
+                under_way = name
+            elif not name:
+                complete = True
+            else:
+                found = {key: value for key, value in said.items() if key not in _OWN}
+                texts = {key: str(said.get(key, "")) for key in ("kind", "text", "at")}
+                steps.append(Step(name, bool(said.get("ok")), found=found, **texts))
+        return tuple(steps), under_way, complete
+
+    def _last_words(self) -> tuple[str, ...]:
+        with self._output.open("rb") as file:
+            file.seek(max(0, self._output.stat().st_size - 16384))
+            lines = [plain(line).strip() for line in file.read().decode("utf-8", "replace").splitlines()]
+        return tuple(line[:400] for line in lines if line)[-_WORDS:]
+
+
+def _python(plan: LaunchPlan) -> str:
+    """The environment's interpreter; a word for the activated PATH to find where it is not known."""
+    found = environment.interpreter(plan.activation)
+    return str(found) if found is not None else "python"
+
+
+def order_of(plan: LaunchPlan, cwd: Path, scratch: Path) -> dict[str, object]:
+    """What the child is to try: which module or script, with which flags, in a world of how many ranks."""
+    config = plan.config
+    program = config.recipe.data.program[plan.launcher]
+    known = not PLACE.search(program.module + program.script)  # a person's own script might train as soon as it is read
+    command, flags = _swift(plan.argv)
+    local = config.number("nproc_per_node") or 1
+    return {
+        "swift": command,
+        "flags": flags,
+        "module": program.module if known else "",
+        "script": str(cwd / program.script) if known and program.script.endswith(".py") else "",
+        "world": local * (config.number("nnodes") or 1),
+        "local_world": local,
+        "gpus": assess.needs_gpu(config),
+        "scratch": str(scratch),
+        "argv": list(plan.argv),
+    }
+
+
+def _swift(argv: tuple[str, ...]) -> tuple[str, list[str]]:
+    """ms-swift's sub-command and the words behind it, of `swift rlhf …` and `-m swift.cli.rlhf …`; "" for others."""
+    for at, word in enumerate(argv):
+        command = word.removeprefix("swift.cli.") if word.startswith("swift.cli.") else ""
+        if command in SUBCOMMANDS - {"infer"}:
+            return command, list(argv[at + 1 :])
+        if word.rsplit("/", 1)[-1] == "swift" and argv[at + 1 : at + 2] and argv[at + 1] in SUBCOMMANDS - {"infer"}:
+            return argv[at + 1], list(argv[at + 2 :])
+    return "", []
+
+
+__all__ = ["DEADLINE", "order_of", "run"]

@@ -1,0 +1,189 @@
+"""The app's launch: what stands against it, the probe in the training environment, the question about warnings, the start.
+
+The probe runs on a thread of its own; the screen reads `Probe` and shows what it waits for and since when.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prl_tui.core import smoke as smokes
+from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Finding
+from prl_tui.core.plan import LaunchPlan, build
+from prl_tui.i18n import t
+
+if TYPE_CHECKING:
+    from prl_tui.tui.app import PrlApp
+    from prl_tui.tui.session import Session
+
+
+SMOKE_STEPS = 2
+"""Steps of a smoke test that the app starts."""
+
+
+@dataclass
+class Probe:
+    """One probe of one config. The thread writes `step` and at last `findings`; the screen only reads."""
+
+    config: RunConfig
+    began: float = field(default_factory=time.monotonic)
+    step: str = ""
+    findings: tuple[Finding, ...] | None = None
+    """None while it runs."""
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def running(self) -> bool:
+        """It has not ended, and nobody cancelled it."""
+        return self.findings is None and not self.cancelled.is_set()
+
+    @property
+    def passed(self) -> bool:
+        """It ended without an error."""
+        return self.findings is not None and not any(one.severity == "error" for one in self.findings)
+
+    def words(self) -> str:
+        """What it waits for and since when; "" when it does not run."""
+        if not self.running:
+            return ""
+        from prl_tui.core.trial import step_words
+
+        seconds = int(time.monotonic() - self.began)
+        return t("probing the training environment: {step}, {seconds} s", step=step_words(self.step), seconds=seconds)
+
+
+class Launching:
+    """What the launch keys do."""
+
+    def __init__(self, app: PrlApp) -> None:
+        self._app = app
+
+    def launch(self, session: Session, probe: bool = True, smoke: bool = False) -> None:
+        """Start what the session holds, if nothing stands against it; `probe`: try the environment first.
+
+        `smoke`: only a few steps of it.
+        """
+        if not self._may(session):
+            return
+        if smoke and not smokes.possible(session.config):
+            told = t(
+                "{recipe} has no field that ends a run after so many steps: its file has no [smoke].",
+                recipe=session.config.recipe.name,
+            )
+            self._app.tell(told, "warning")
+            return
+        tried = session.probe
+        if tried is not None and tried.running:
+            self._app.tell(tried.words())
+        elif probe and not (tried is not None and tried.passed):
+            self.probe(session, lambda: self._ask(session, smoke))
+        else:
+            self._ask(session, smoke)
+
+    def probe(self, session: Session, then: Callable[[], None] | None = None) -> None:
+        """Try the program in its environment, on a thread; `then` follows if nothing was found against it."""
+        if not self._may(session) or (session.probe is not None and session.probe.running):
+            return
+        config, plan = session.config, session.verdict.plan
+        made = Probe(config)
+        session.begin_probe(made)
+
+        def work() -> None:
+            found = _run(plan, made)
+            if not made.cancelled.is_set():
+                self._app.call_later(self._probed, session, made, found, then)
+
+        self._app.run_worker(work, name="probe", description="try the environment", thread=True, exit_on_error=False)
+
+    def cancel(self, session: Session) -> bool:
+        """End a probe that runs; False when none does."""
+        if session.probe is None or not session.probe.running:
+            return False
+        session.probe.cancelled.set()
+        return True
+
+    def _may(self, session: Session) -> bool:
+        """Nothing but an earlier probe's finding stands against a launch; that one is tried again."""
+        verdict = session.verdict
+        if verdict.facts is None:
+            self._app.tell(t("Still looking at this box; try again in a moment."), "warning")
+            return False
+        known = [*verdict.report.findings, *verdict.on_box]
+        first = next((finding for finding in known if finding.severity == "error"), None)
+        if first is not None:
+            self._app.tell(t("Not launched: {reason}", reason=first.message), "error")
+        return first is None
+
+    def _probed(
+        self, session: Session, made: Probe, found: tuple[Finding, ...], then: Callable[[], None] | None
+    ) -> None:
+        made.findings = found
+        if session.probe is not made:  # another field was changed meanwhile
+            self._app.tell(t("The config has changed since the probe began; nothing was launched."))
+            return
+        session.probe_ended()
+        self._app.refresh_place()
+        errors = [finding for finding in found if finding.severity == "error"]
+        if errors:
+            told = t("The probe found: {reason}", reason=errors[0].message)
+            self._app.tell(told, "error")
+        elif then is not None:
+            then()
+        else:
+            self._app.tell(t("The probe found nothing against a launch."))
+
+    def _ask(self, session: Session, smoke: bool) -> None:
+        """A warning is asked about first."""
+        from prl_tui.core import words
+        from prl_tui.tui.screens.dialogs import Question
+
+        warnings = [finding for finding in session.verdict.here if finding.severity == "warning"]
+        if not warnings:
+            self._start(session, smoke)
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._start(session, smoke)
+
+        details = "\n".join(f"{words.GLYPHS[finding.severity]} {finding.message}" for finding in warnings)
+        self._app.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
+
+    def _start(self, session: Session, smoke: bool) -> None:
+        plan, steps = session.verdict.plan, session.verdict.report.steps
+        total, more = steps.logged if steps is not None else None, dict[str, object]()
+        if smoke:
+            from prl_tui.runs import smoke as records
+
+            more = {records.KEY: records.record(smokes.wanted(session.config, SMOKE_STEPS))}
+            total = None  # the short run's log says it
+            plan = build(smokes.shrink(session.config, SMOKE_STEPS))
+
+        def work() -> None:
+            from prl_tui.machine import paths
+            from prl_tui.runs import launcher, plans
+
+            try:
+                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), total=total, more=more))
+            except launcher.LaunchError as error:
+                self._app.call_later(self._app.tell, error.sentence, "error")
+                return
+            self._app.call_later(self._app.open_run, folder)
+
+        self._app.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)
+
+
+def _run(plan: LaunchPlan, made: Probe) -> tuple[Finding, ...]:
+    from prl_tui.core import trial as trials
+    from prl_tui.runs import trial
+
+    def tell(step: str) -> None:
+        made.step = step
+
+    return trials.findings(made.config, trial.run(plan, Path.cwd(), on_step=tell, cancelled=made.cancelled))

@@ -1,0 +1,121 @@
+"""A run in one line each: its head with progress, and its health. Texts of the watch screen; no widget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from prl_tui.core.smoke import Result
+from prl_tui.i18n import t
+from prl_tui.runs import overview
+from prl_tui.runs.overview import Overview
+from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry.durations import format_duration, format_speed
+from prl_tui.tui.cells import safe
+
+BAR = 20
+"""Cells of the progress bar."""
+
+
+def head(one: Overview, width: int) -> Content:
+    """`run 7f3 · demo/two-ranks · ▸ running   step 120 / 200  60 %  ━━━╸────  7 it/s  16 s left  checkpoint 100`."""
+    state = one.status.state
+    tone = {"finished": "$text-success", "failed": "$text-error", "lost": "$text-warning"}.get(state, "$text-accent")
+    parts: list[tuple[str, str]] = [
+        (t("run {id}", id=safe(one.id)), "bold"),
+        (f" · {safe(one.source)} · ", "$secondary"),
+        (overview.state_word(state), tone),
+    ]
+    room = width - sum(cell_len(text) for text, _ in parts)
+    for text in _progress(one, room > 70):
+        if cell_len(text) + 3 <= room:
+            parts.append((f"   {safe(text)}", ""))
+            room -= cell_len(text) + 3
+    return Content.assemble(*parts)
+
+
+def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
+    progress = one.view.progress
+    took = _took(one)
+    if progress is None:
+        return [overview.phase_words(one.view.phase), took] if one.status.state in ALIVE else [took]
+    share = progress.step / progress.total if progress.total else 0.0
+    found = [
+        t("step {step} / {total}", step=f"{progress.step:,}", total=f"{progress.total:,}"),
+        f"{100 * share:3.0f} %",
+    ]
+    if with_bar:
+        found.append(bar(share, BAR))
+    if one.status.state in ALIVE:
+        if progress.eta_seconds is not None:
+            found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
+        found.append(format_speed(progress.seconds_per_step))
+    else:
+        found.append(took)
+    if one.view.checkpoints:
+        newest = one.view.checkpoints[-1]
+        age = format_duration(time.time() - newest.seen_at) if newest.seen_at else ""
+        step = newest.step if newest.step is not None else newest.path
+        found.append(
+            t("checkpoint {step}, {age} ago", step=step, age=age) if age else t("checkpoint {step}", step=step)
+        )
+    return found
+
+
+def _took(one: Overview) -> str:
+    if one.status.started is None:
+        return ""
+    if one.status.ended is not None:
+        return t("after {time}", time=format_duration(one.status.ended - one.status.started))
+    return t("for {time}", time=format_duration(time.time() - one.status.started))
+
+
+def bar(share: float, cells: int) -> str:
+    """A progress bar in half cells."""
+    halves = round(max(0.0, min(1.0, share)) * cells * 2)
+    full, half = divmod(halves, 2)
+    return "━" * full + ("╸" if half else "") + "─" * (cells - full - half)
+
+
+def health(one: Overview) -> tuple[str, str]:
+    """What a person should know first, and its tone: good, warn, bad or nothing."""
+    status, view = one.status, one.view
+    if status.state == "failed":
+        return _failure(one), "bad"
+    if one.smoke is not None and status.state == "finished":
+        return _smoke(one.smoke)
+    if status.state in {"lost", "finished-with-exit-error", "unknown"}:
+        return f"! {status.detail}", "warn"
+    if status.state == "finished":
+        return "✓ " + t("finished, exit code 0; its settings and logs stay in {path}", path=one.folder.path), ""
+    if status.detail:
+        return status.detail, ""
+    row = view.last_row
+    if row is not None:
+        shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
+        return "✓ " + "   ".join(shown), ""
+    return "· " + overview.phase_words(view.phase), ""
+
+
+def _smoke(result: Result) -> tuple[str, str]:
+    """How a smoke test went, and the key that goes on from it."""
+    if result.passed:
+        return f"✓ {result.words()}   P {t('the full run')}", "good"
+    return f"✗ {result.words()}", "bad"
+
+
+def _failure(one: Overview) -> str:
+    """Why it died: the cause, else the first error line, else what is known of its end."""
+    code = t("exit code {code}", code=one.status.exit_code)
+    if one.cause is not None:
+        return f"✗ {safe(one.cause.words())}   d {t('details')}"
+    if one.view.errors:
+        mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
+        return f"✗ {code}: {safe(mark.text)}   d {t('details')}"
+    return f"✗ {code}. {one.status.detail}"
+
+
+_SHOWN = ("loss", "reward", "grad_norm", "learning_rate", "token_acc", "kl")

@@ -1,0 +1,136 @@
+"""Flags against versions. Judges: the argument classes of ms-swift 3.3.0, 3.5.3 and 4.6.0 (tests/judges/swift_flags.py)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prl_tui.core import catalog, checks
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.core.findings import Facts, Finding
+from prl_tui.core.flags import LIVES
+from prl_tui.core.plan import build
+
+RECIPES = catalog.load().recipes
+FLAGS = {
+    found["judge"]["version"]: found
+    for found in (
+        json.loads(path.read_text()) for path in (Path(__file__).parents[1] / "fixtures/flags").glob("*.json")
+    )
+}
+GRPO = resolve(RECIPES["prl-grpo"], "standard-4gpu")
+
+
+def unknown(config: RunConfig, version: str, **facts: object) -> list[Finding]:
+    report = checks.check(config, Facts(versions={"ms-swift": version}, **facts))
+    return [finding for finding in report.findings if finding.code == "flag-unknown"]
+
+
+@pytest.mark.parametrize("version", sorted(FLAGS))
+@pytest.mark.parametrize("flag", sorted(LIVES))
+def test_the_lives_of_flags_are_those_of_the_real_argument_classes(flag: str, version: str) -> None:
+    known = {*FLAGS[version]["rlhf"], *FLAGS[version]["sft"]}
+    assert LIVES[flag].knows(version) is (flag.removeprefix("--") in known)
+
+
+@pytest.mark.parametrize("name", ["swift-grpo", "swift-sft", "swift-dpo", "swift-rm", "prl-grpo"])
+def test_every_flag_of_a_recipe_is_known_to_the_version_that_it_is_made_for(name: str) -> None:
+    version = "3.3.0" if name == "prl-grpo" else "4.6.0"
+    known = set(FLAGS[version]["sft" if name == "swift-sft" else "rlhf"])
+    assert {field.flag.removeprefix("--") for field in RECIPES[name].fields if field.flag} <= known
+
+
+def test_prl_against_ms_swift_4_6_names_the_three_dead_flags_with_what_came_after_them() -> None:
+    found = {finding.field: finding for finding in unknown(GRPO, "4.6.0")}
+    assert set(found) == {"train_type", "num_infer_workers", "use_lmdeploy"}
+    assert found["train_type"].message == "ms-swift 4.6.0 does not know --train_type."
+    assert found["train_type"].why == "Since 4.0 it is called --tuner_type."
+    assert "vllm_mode" in found["num_infer_workers"].why
+    assert "vLLM" in found["use_lmdeploy"].why
+    assert all(finding.severity == "error" for finding in found.values())
+
+
+@pytest.mark.parametrize(("version", "dead"), [
+    ("3.3.0.dev0", set()), ("3.4.0", set()), ("3.5.3", {"use_lmdeploy"}), ("3.6.0", {"use_lmdeploy", "num_infer_workers"}),
+    ("4.0.3", {"use_lmdeploy", "num_infer_workers"}), ("4.1.0", {"use_lmdeploy", "num_infer_workers", "train_type"}),
+])  # fmt: skip
+def test_flags_die_one_after_the_other(version: str, dead: set[str]) -> None:
+    assert {finding.field for finding in unknown(GRPO, version)} == dead
+
+
+def test_a_new_flag_on_an_old_version_is_named_with_its_predecessor() -> None:
+    config = resolve(RECIPES["swift-sft"], "lora-4gpu")
+    (found,) = unknown(config, "3.12.6")
+    assert found.why == "It came with 4.0; before, it was --train_type."
+
+
+def test_a_flag_that_is_not_passed_is_no_matter() -> None:
+    config = GRPO.with_values({"train_type": None, "use_lmdeploy": None}, Source.SET)
+    assert [finding.field for finding in unknown(config, "4.6.0")] == ["num_infer_workers"]
+
+
+# --- a launcher inside a launcher -------------------------------------------------------------------------------
+
+NESTED = """
+schema = 1
+name = "nested"
+title = { en = "torchrun … swift rlhf" }
+launcher = "torchrun"
+arguments = ["rlhf", "--rlhf_type", "grpo"]
+needs_gpu = false
+[program.torchrun]
+script = "/opt/venv/bin/swift"
+[[field]]
+key = "NPROC_PER_NODE"
+type = "int"
+group = "launch"
+label = { en = "ranks of swift" }
+env = "NPROC_PER_NODE"
+variable = "PRL_SWIFT_NPROC"
+min = 1
+max = 64
+[presets.two]
+values = { nproc_per_node = 2 }
+"""
+
+
+@pytest.fixture
+def nested(config_dir: Path) -> RunConfig:
+    """A double of a script that starts the swift command by torchrun."""
+    (config_dir / "nested.toml").write_text(NESTED)
+    found = catalog.load([config_dir])
+    assert not found.problems
+    return resolve(found.recipes["nested"], "two")
+
+
+def codes(config: RunConfig, **inherited: str) -> list[str]:
+    return [finding.code for finding in checks.check(config, Facts(inherited=inherited)).findings]
+
+
+def test_torchrun_around_the_swift_command_with_nproc_is_an_error_with_a_way_out(nested: RunConfig) -> None:
+    assert build(nested).argv[:4] == ("torchrun", "--nproc_per_node=2", "--standalone", "/opt/venv/bin/swift")
+    assert codes(nested) == []
+    both = nested.with_values({"NPROC_PER_NODE": 2}, Source.SET)
+    (found,) = checks.check(both).findings
+    assert (found.code, found.severity) == ("launcher-in-launcher", "error")
+    assert found.message.startswith("torchrun starts the ranks, and the swift command in each of them starts its own")
+    assert checks.check(both.with_values(found.fixes[0].changes, Source.FIX)).ok
+
+
+def test_a_variable_around_the_launch_nests_launchers_too(nested: RunConfig) -> None:
+    assert codes(nested, NPROC_PER_NODE="2") == ["launcher-in-launcher"]
+    assert codes(nested, NNODES="2") == ["launcher-in-launcher"]
+
+
+def test_the_module_form_below_torchrun_is_no_launcher() -> None:
+    assert "launcher-in-launcher" not in codes(GRPO, NPROC_PER_NODE="4")
+
+
+def test_the_swift_command_must_not_get_its_ranks_from_around() -> None:
+    one = resolve(RECIPES["swift-sft"], "lora-1gpu")
+    assert "environment-launcher" in codes(one, NPROC_PER_NODE="4")
+    several = one.with_values({"nproc_per_node": 2, "cuda_visible_devices": "0,1"}, Source.SET)
+    assert "environment-launcher" not in codes(several, NPROC_PER_NODE="4")
+    assert "environment-launcher" in codes(several, NNODES="4")

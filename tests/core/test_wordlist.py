@@ -1,0 +1,110 @@
+"""Free arguments and variables: a shell's quotes (judge: Python's shlex), and no secret that is kept anywhere."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prl_tui.core import catalog, checks, config_file, plan, values, wordlist
+from prl_tui.core.config import Source, resolve
+from prl_tui.export import bash
+
+RECIPE = catalog.load(only="custom").recipes["custom"]
+ARGUMENTS, VARIABLES = RECIPE.by_key["arguments"], RECIPE.by_key["environment"]
+TOKEN = "hf_abcdefghijklmnopqrstuvwxyz0123"
+
+
+def config(**changes):
+    return resolve(RECIPE, "torchrun").with_values(changes, Source.SET)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12), max_size=5))
+def test_words_come_back_from_their_text(words):
+    kept = tuple(words)
+    assert wordlist.split(wordlist.join(kept)) == kept
+    if not any(word.startswith("-") for word in words):
+        assert values.parse(ARGUMENTS, wordlist.join(kept)) == (kept, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("--a 1 --b 'x y'", ("--a", "1", "--b", "x y")),
+        ('--p "$HOME"', ("--p", "$HOME")),
+        ("a\\ b", ("a b",)),
+        ("''", ("",)),
+    ],
+)
+def test_text_is_read_as_a_shell_quotes(text, words):
+    assert values.parse(ARGUMENTS, text) == (words, "")
+
+
+def test_an_open_quote_is_named():
+    found = checks.check(config(arguments='--a "b'))
+    assert [(f.code, f.field) for f in found.findings] == [
+        ("bad-value", "arguments")
+    ] or "a quote is left open" in found.findings[0].message
+
+
+def test_variables_come_as_text_list_or_table():
+    want = ("A=1", "B=x y", "HF_TOKEN")
+    assert values.parse(VARIABLES, "A=1 'B=x y' HF_TOKEN") == (want, "")
+    assert values.parse(VARIABLES, list(want)) == (want, "")
+    assert values.parse(VARIABLES, {"A": 1, "B": "x y"}) == (want[:2], "")
+
+
+def test_a_word_that_is_no_variable_is_named():
+    assert "“1A” is no NAME=VALUE" in values.parse(VARIABLES, "1A=2")[1]
+
+
+SECRETS = [
+    {"environment": f"WANDB_API_KEY={TOKEN} A=1"},
+    {"environment": {"MY_SECRET": "topsecret-value"}},
+    {"environment": f"X={TOKEN}"},
+    {"environment": "MY_PASSWORD=topsecret-value 'open"},
+    {"arguments": ["--hub_token", "topsecret-value"]},
+    {"arguments": "--api-key=topsecret-value"},
+    {"arguments": f"--data s3://{TOKEN}@x"},
+    {"arguments": "--hub_token topsecret-value 'open"},
+]
+
+
+@pytest.mark.parametrize("changes", SECRETS)
+def test_a_secret_is_an_error_and_is_written_nowhere(changes):
+    made = config(**changes)
+    found = checks.check(made)
+    assert not found.ok
+    told = [f.message + f.why for f in found.findings]
+    texts = [
+        config_file.dump(made),
+        bash.export(plan.build(made)).text,
+        repr(made.settings),
+        *plan.build(made).argv,
+        *told,
+    ]
+    for text in texts:
+        assert "topsecret-value" not in text
+        assert TOKEN not in text
+
+
+@pytest.mark.parametrize("word", ["TOKENIZERS_PARALLELISM=false", "NUM_TOKENS=4", "KEYBOARD=us", "MONKEY=1"])
+def test_ordinary_names_are_no_secrets(word):
+    assert values.parse(VARIABLES, word) == ((word,), "")
+
+
+@pytest.mark.parametrize(
+    "text", ["--image_special_token @@", "--pad_token '<pad>'", "--tokenizer x", "--key_file k.pem"]
+)
+def test_ordinary_arguments_are_no_secrets(text):
+    assert values.parse(ARGUMENTS, text) == (tuple(shlex.split(text)), "")
+
+
+def test_a_config_file_keeps_the_words(tmp_path):
+    made = config(arguments="--a 'b c' --d", environment={"A": "x y", "B": "中"})
+    (tmp_path / "c.toml").write_text(config_file.dump(made), "utf-8")
+    back = config_file.read(tmp_path / "c.toml", catalog.load(only="custom"))
+    assert plan.build(back).argv == plan.build(made).argv
+    assert plan.build(back).env == plan.build(made).env == (("A", "x y"), ("B", "中"))

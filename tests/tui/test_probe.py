@@ -1,0 +1,145 @@
+"""The probe before a launch on the screen: what it waits for, what it found, and that the screen never waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from prl_tui.core import catalog
+from prl_tui.machine import paths
+from prl_tui.runs import store
+from prl_tui.tui.screens.configure import ConfigureScreen
+from prl_tui.tui.screens.watch import WatchScreen
+from prl_tui.tui.session import Session
+from tests.tui.driving import App, configure, screen, text_of, wait_for
+
+RECIPE = """
+schema = 1
+name = "odd"
+title = { en = "odd" }
+launcher = "python"
+needs_gpu = false
+[program.python]
+script = "train.py"
+[[field]]
+key = "steps"
+type = "int"
+group = "schedule"
+label = { en = "steps" }
+default = 3
+min = 1
+max = 99
+[presets.one]
+values = { training_env = "this" }
+"""
+
+
+@pytest.fixture
+def on_program(tmp_path, config_dir, monkeypatch):
+    """The app on a program that imports a module with this text."""
+
+    def make(module, smoke=""):
+        (config_dir / "odd.toml").write_text(RECIPE.replace("[[field]]", f"{smoke}[[field]]"))
+        (tmp_path / "train.py").write_text("import odd_module\nprint('ran', flush=True)\n")
+        (tmp_path / "odd_module.py").write_text(module)
+        monkeypatch.chdir(tmp_path)
+        found = catalog.load([config_dir])
+        return App(found, session=Session.begin(found, "odd", "one"))
+
+    return make
+
+
+def runs():
+    return store.list_runs(paths.runs_dir())
+
+
+async def test_a_launch_probes_first_and_then_starts(on_program):
+    async with on_program("VALUE = 1\n").run_test(size=(120, 40)) as pilot:
+        await configure(pilot)
+        await pilot.press("l")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
+        assert len(runs()) == 1
+
+
+async def test_what_the_probe_found_stands_in_the_verdict_and_nothing_is_launched(on_program, tmp_path):
+    async with on_program("import no_such_engine\n").run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        await pilot.press("l")
+        verdict = place.query_one("#verdict")
+        await wait_for(pilot, lambda: "cannot be imported" in text_of(verdict), "the finding")
+        assert runs() == []
+        (tmp_path / "odd_module.py").write_text("VALUE = 1\n")  # the environment is mended, the config is the same
+        await pilot.press("l")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
+
+
+async def test_a_slow_probe_says_what_it_waits_for_and_escape_ends_it(on_program):
+    async with on_program("import time\ntime.sleep(600)\n").run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        await pilot.press("t")
+        verdict = place.query_one("#verdict")
+        await wait_for(pilot, lambda: "importing the trainer, 1 s" in " ".join(text_of(verdict).split()), "the step")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: "probing" not in text_of(verdict), "no more waiting")
+        assert isinstance(pilot.app.screen, ConfigureScreen)
+        assert runs() == []
+
+
+async def test_a_changed_config_makes_a_probe_of_the_old_one_void(on_program):
+    async with on_program("import time\ntime.sleep(1.5)\n").run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        await pilot.press("l")
+        await wait_for(pilot, lambda: place.session.probe is not None, "the probe")
+        place.session.set_text("steps", "5")
+        place.update()
+        assert place.session.probe is None
+        told = await wait_for(
+            pilot, lambda: [n.message for n in pilot.app._notifications if "changed" in n.message], "why"
+        )
+        assert "nothing was launched" in told[0]
+        assert runs() == []
+
+
+async def test_the_probe_can_be_left_out(on_program):
+    async with on_program("import no_such_engine\n").run_test(size=(120, 40)) as pilot:
+        await configure(pilot)
+        await pilot.press("L")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
+        assert len(runs()) == 1
+
+
+async def test_a_recipe_without_a_field_for_steps_cannot_be_smoke_tested(on_program):
+    async with on_program("VALUE = 1\n").run_test(size=(120, 40)) as pilot:
+        await configure(pilot)
+        await pilot.press("T")
+        told = await wait_for(
+            pilot, lambda: [n.message for n in pilot.app._notifications if "[smoke]" in n.message], "why"
+        )
+        assert "odd has no field that ends a run" in told[0]
+        assert runs() == []
+
+
+LOGS = """
+import json, os
+os.makedirs("out", exist_ok=True)
+print("[INFO:swift] The logging file will be saved in: out/logging.jsonl")
+with open("out/logging.jsonl", "w") as log:
+    for step in (1, 2):
+        print(json.dumps({"loss": 1.0, "global_step/max_steps": f"{step}/2"}), file=log)
+os.makedirs("out/checkpoint-2", exist_ok=True)
+print("[INFO:swift] Saving model checkpoint to out/checkpoint-2")
+"""
+
+
+async def test_a_smoke_test_says_how_it_went_and_p_brings_the_full_run(on_program, tmp_path):
+    app = on_program("VALUE = 1\n", smoke='[smoke]\nsteps = "steps"\n')
+    (tmp_path / "train.py").write_text(LOGS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        place.session.set_text("steps", "40")
+        place.update()
+        await pilot.press("T")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
+        await wait_for(pilot, lambda: "smoke test passed" in screen(pilot.app), "how it went")
+        await pilot.press("P")
+        place = await configure(pilot)
+        assert place.session.config.number("steps") == 40
