@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 
 from prl_tui.cli.exits import CommandError, Exit
+from prl_tui.cli.streams import print_json
 from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.folder import RunFolder
@@ -28,7 +28,10 @@ def answers(folder: RunFolder, args: argparse.Namespace) -> int:
     if found is None:
         raise CommandError(t("run {id} has written no completions.jsonl.", id=folder.id), Exit.NO_RUN)
     for one in found:
-        print(json.dumps(_data(one), ensure_ascii=False) if args.json else "\n".join(_lines(one)))
+        if args.json:
+            print_json(_data(one), None)
+        else:
+            print("\n".join(_lines(one)))
     return Exit.OK
 
 

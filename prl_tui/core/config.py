@@ -98,12 +98,14 @@ class RunConfig(Value):
     def changed(self) -> tuple[str, ...]:
         """The keys whose value differs from the preset's."""
         base = self.baseline()
-        return tuple(
-            key
-            for key, setting in self.settings.items()
-            if (setting.value, setting.problem and setting.text)
-            != (base.settings[key].value, base.settings[key].problem and base.settings[key].text)
-        )
+        return tuple(key for key in self.settings if self.differs(key, base))
+
+    def differs(self, key: str, base: RunConfig) -> bool:
+        """A field's value is another than the preset's, or than what it would be if it followed other fields there."""
+        now, then = self.settings[key], base.settings[key]
+        if base.follows(key) and not self.follows(key) and not now.problem:
+            return bool(now.value != values.parse(self.recipe.by_key[key], fill(then.value, self))[0])
+        return (now.value, now.problem and now.text) != (then.value, then.problem and then.text)
 
 
 def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:

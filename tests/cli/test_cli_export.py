@@ -156,3 +156,45 @@ def test_a_stack_for_a_recipe_without_that_field_rules_the_script_and_is_missed_
     told = cli(*command, "toml", "--stack", "trl-0.18")
     assert told.code == 0  # type: ignore[attr-defined]
     assert "--stack trl-0.18 is not in this file" in told.err  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_an_exported_script_as_source_says_what_to_give_instead(
+    cli: Callable[..., object], tmp_path: Path, lang: str
+) -> None:
+    import shlex
+
+    path = tmp_path / "run.sh"
+    given = ["--set", "num_generations=4", "--set", "model=my model", "--unset", "temperature"]
+    made = cli("--lang", lang, "export", "prl-grpo/standard-4gpu", *given, "--format", "bash")
+    path.write_text(made.out, "utf-8")  # type: ignore[attr-defined]
+    told = cli("check", str(path))
+    assert told.code == 2  # type: ignore[attr-defined]
+    assert len(told.err.splitlines()) == 1  # type: ignore[attr-defined]
+    settings = told.err.partition("its settings are ")[2].partition(", to be given")[0]  # type: ignore[attr-defined]
+    words = shlex.split(settings)
+    assert words[0] == "prl-grpo/standard-4gpu"
+    again = cli("export", *words, "--format", "bash")
+    assert (
+        again.out.split("# --- values")[1:]
+        == cli("export", *words[:1], *given, "--format", "bash").out.split("# --- values")[1:]
+    )  # type: ignore[attr-defined]
+
+
+def test_another_script_as_source_says_what_is_needed(cli: Callable[..., object], tmp_path: Path) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text("#!/bin/bash\ntorchrun train.py\n")
+    told = cli("check", str(path))
+    assert (
+        told.err == f"prl-tui: {path} is a script, not a run config; a TOML file, RECIPE/PRESET or a run is needed.\n"
+    )  # type: ignore[attr-defined]
+
+
+def test_the_demo_has_one_output_folder_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from prl_tui.cli import demo
+    from prl_tui.core import catalog
+    from prl_tui.tui.session import Session
+
+    monkeypatch.chdir(tmp_path)
+    in_app = Session.begin(catalog.load(), "demo").config
+    assert demo.config([]).value("output_dir") == in_app.value("output_dir") == "output"

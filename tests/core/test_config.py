@@ -155,3 +155,18 @@ def test_a_wrong_value_in_a_file_is_a_problem_of_its_field_and_not_of_the_file(t
     config = read(tmp_path, 'recipe = "prl-grpo"\n[values]\nnum_generations = "2abc"\nseed = [1]\n')
     assert "is not a whole number" in config.settings["num_generations"].problem
     assert "is not a whole number" in config.settings["seed"].problem
+
+
+def test_a_typed_value_that_equals_the_derived_one_is_no_change() -> None:
+    """per_device_eval_batch_size follows per_device_train_batch_size, which is 4 here."""
+    base = resolve(PRL, "standard-4gpu")
+    typed = base.with_values({"per_device_eval_batch_size": "4"}, Source.FORM)
+    assert typed.changed() == ()
+    moved = typed.with_values({"per_device_train_batch_size": "8"}, Source.FORM)
+    assert set(moved.changed()) == {"per_device_train_batch_size", "per_device_eval_batch_size"}
+    assert base.with_values({"per_device_eval_batch_size": None}, Source.FORM).changed() == (
+        "per_device_eval_batch_size",
+    )
+    assert base.with_values({"per_device_eval_batch_size": "x"}, Source.FORM).changed() == (
+        "per_device_eval_batch_size",
+    )

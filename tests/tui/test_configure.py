@@ -364,3 +364,15 @@ async def test_keys_before_the_screen_is_complete_do_no_harm(app):
         place = await configure(pilot)
         assert isinstance(place.form, SettingsForm)
         assert isinstance(place.verdict, VerdictView)
+
+
+async def test_a_digit_opens_a_number_and_leaves_a_text_alone(app):
+    async with app().run_test(size=(160, 45)) as pilot:
+        place = await configure(pilot)
+        before = value(place, "output_dir")
+        place.form.go_to("output_dir")
+        await pilot.press("7")
+        assert not place.form.typing
+        assert value(place, "output_dir") == before
+        await pilot.press("enter", "7", "8")
+        await wait_for(pilot, lambda: value(place, "output_dir") == f"{before}78", "digits in the text that is open")

@@ -221,3 +221,29 @@ async def test_enter_typed_again_before_a_dialog_closes_leaves_the_screen_below_
         await pilot.pause()
         assert pilot.app.screen is place
         assert pilot.app.return_code in {None, 0}
+
+
+async def test_a_cut_line_has_a_sign_on_the_side_where_it_goes_on(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("v", "v")
+        await wait_for(pilot, lambda: preview_text(place) == written(place, "bash"), "the script")
+        await wait_for(pilot, lambda: "›" in text_of(place.preview), "a sign on the right")
+        assert "‹" not in text_of(place.preview)
+        place.preview.query_one("#preview-text").focus()
+        await pilot.press("right")
+        await wait_for(pilot, lambda: "‹" in text_of(place.preview), "a sign on the left")
+        await pilot.press(*["right"] * 60)
+        await wait_for(pilot, lambda: "›" not in text_of(place.preview), "the end of the longest line")
+
+
+@pytest.mark.parametrize("key", ["num_infer_workers", "seed"])
+async def test_the_whole_help_of_a_field_is_there_on_a_small_terminal(app, key):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        place.session.choose("prl-grpo", "standard-4gpu")
+        place.update()
+        place.form.go_to(key)
+        words = str(place.session.config.recipe.by_key[key].help).split()
+        await wait_for(pilot, lambda: words[-1] in text_of(place.query_one("#about")), "its last word")
+        assert " ".join(words) in " ".join(text_of(place.query_one("#about")).split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -63,13 +64,19 @@ class TextRows(Rows):
 
     def action_shift(self, by: int) -> None:
         """Scroll sideways."""
-        self._left = max(0, self._left + by)
+        longest = max(map(cell_len, self._lines), default=0)
+        self._left = max(0, min(self._left + by, longest + 3 - self.content_size.width))
         self.refresh()
 
     def row(self, y: int, width: int) -> list[Piece]:
         """A line; comments are muted."""
-        text = self._lines[y]
-        return [(fit(text[self._left :], width), "muted" if text.startswith("#") else "")]
+        text, role = self._lines[y], "muted" if self._lines[y].startswith("#") else ""
+        shown = text[self._left :]
+        before = [("‹", "mark")] if self._left and text else []
+        room = width - len(before)
+        if cell_len(shown) <= room:
+            return [*before, (fit(shown, room), role)]
+        return [*before, (fit(shown, room - 1), role), ("›", "mark")]
 
 
 class Tabs(Widget):
@@ -99,8 +106,6 @@ class Tabs(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the pointer."""
-        from rich.cells import cell_len
-
         at = cell_len(f" {t('What will run')}  ")
         for name in TABS:
             end = at + cell_len(f"  {tab_word(name)} ")

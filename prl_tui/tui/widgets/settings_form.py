@@ -194,8 +194,7 @@ class SettingsForm(Rows):
     def _differs(self, key: str) -> bool:
         assert self._config is not None
         assert self._base is not None
-        now, then = self._config.settings[key], self._base.settings[key]
-        return (now.value, now.problem and now.text) != (then.value, then.problem and then.text)
+        return self._config.differs(key, self._base)
 
     def count(self) -> int:
         """Headings and fields."""
@@ -286,7 +285,9 @@ class SettingsForm(Rows):
     def _opens(self, event: events.Key) -> bool:
         field = self._field()
         char = event.character or ""
-        return bool(field and field.type not in CHOSEN and (char.isdigit() or (char in "-." and field.type in NUMERIC)))
+        if field is None or not char:
+            return False
+        return (char.isdigit() and field.type in NUMERIC | {"gpus"}) or (char in "-." and field.type in NUMERIC)
 
     def _type(self, event: events.Key) -> bool:
         editor = self._editor

@@ -1,0 +1,30 @@
+"""What the head of an exported script says of its settings, for somebody who gives the script where a config is needed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from prl_tui.i18n import t
+
+_SOURCE = re.compile(r"# ([\w.-]+(?:/[\w.-]+)?)\W.*prl-tui")
+_CHANGE = re.compile(r"#   ([\w.-]+): .* → (.*)  \(\w+\)")
+_HEAD = 60
+"""Lines in which the head of a script ends."""
+
+
+def instead(path: Path, text: str) -> str:
+    """One sentence: this is a script, and what to give in its place."""
+    lines = text.splitlines()[:_HEAD]
+    source = next((found[1] for line in lines if (found := _SOURCE.match(line))), None)
+    if source is None:
+        return t("{path} is a script, not a run config; a TOML file, RECIPE/PRESET or a run is needed.", path=path)
+    changes = [found.groups() for line in lines if (found := _CHANGE.fullmatch(line))]
+    words = [source]
+    for key, value in changes:
+        words += ["--unset", key] if value == "–" else ["--set", f"{key}={value}"]
+    return t(
+        "{path} is an exported script, not a run config; its settings are {settings}, to be given in its place.",
+        path=path, settings=shlex.join(words),
+    )  # fmt: skip
