@@ -94,11 +94,22 @@ def foreground(job: launcher.Job) -> int:
     def told(folder: RunFolder) -> None:
         print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
 
-    ask = _ask_on_interrupt if sys.stdin.isatty() else None
+    stopped: list[launcher.Answer] = []
+
+    def interrupted(folder: RunFolder) -> launcher.Answer:
+        answer = _ask_on_interrupt(folder) if sys.stdin.isatty() else "stop"
+        if answer == "stop":
+            stopped.append(answer)
+        return answer
+
     try:
-        folder, code = launcher.run_foreground(paths.runs_dir(), job, on_start=told, on_output=show, on_interrupt=ask)
+        folder, code = launcher.run_foreground(
+            paths.runs_dir(), job, on_start=told, on_output=show, on_interrupt=interrupted
+        )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
+    if stopped:  # whatever code the engine gives when it is interrupted: torchrun's is 1
+        return Exit.INTERRUPTED
     if smoke.KEY in job.info and code is not None:
         from prl_tui.cli import smoking
 
@@ -107,8 +118,8 @@ def foreground(job: launcher.Job) -> int:
 
 
 def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
-    print(t("\nrun {id}: [g]o on, [d]etach or [s]top? ", id=folder.id), end="", file=sys.stderr, flush=True)
     try:
+        print(t("\nrun {id}: [g]o on, [d]etach or [s]top? ", id=folder.id), end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline().strip().lower()
     except KeyboardInterrupt:
         return "stop"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from prl_tui import atomic
 from prl_tui.i18n import t
-from prl_tui.runs import records, spawn, store
+from prl_tui.runs import lock, records, spawn, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
@@ -67,7 +68,19 @@ class Job:
 
 def start(root: Path, job: Job) -> RunFolder:
     """Start `job` under its own supervisor in a new folder of `root`. LaunchError when that is impossible."""
-    return begin(create(root, job), job)
+    folder = create(root, job)
+    try:
+        return begin(folder, job)
+    except LaunchError:
+        _forget(folder)
+        raise
+
+
+def _forget(folder: RunFolder) -> None:
+    """Nothing of a run is left that never began; one that says what happened stays."""
+    told = any((folder.path / name).exists() for name in (records.STATE, records.EXIT))
+    if not told and not lock.held(folder.path / records.LOCK):
+        shutil.rmtree(folder.path, ignore_errors=True)
 
 
 def create(root: Path, job: Job) -> RunFolder:
@@ -75,8 +88,12 @@ def create(root: Path, job: Job) -> RunFolder:
     _check(job)
     try:
         folder = store.make_folder(root)
-        _write_files(folder, job)
-        records.write_record(folder.path / records.RUN, _information(folder, job))
+        try:
+            _write_files(folder, job)
+            records.write_record(folder.path / records.RUN, _information(folder, job))
+        except OSError:
+            _forget(folder)
+            raise
     except OSError as problem:
         raise LaunchError(_unwritable(root, problem)) from problem
     return folder

@@ -110,6 +110,26 @@ def test_a_run_cannot_start_on_a_full_disk_and_says_why(small):
     fill(small / "ballast")
     with pytest.raises(LaunchError, match="No space left on device"):
         launcher.start(small / "runs", Job(("true",)))
+    assert list((small / "runs").iterdir()) == [], "no run of which nobody knows anything"
+
+
+def test_a_launch_that_gets_no_further_than_its_folder_leaves_none(tmp_path, monkeypatch):
+    """The disk fills up between the run's own record and its first log: no lock file can be made."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "lock")
+
+    monkeypatch.setattr(launcher.spawn, "_take", full)
+    with pytest.raises(LaunchError, match="No space left on device"):
+        launcher.start(tmp_path, Job(("true",)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_does_not_exist_leaves_a_run_that_says_so(tmp_path):
+    with pytest.raises(LaunchError) as raised:
+        launcher.start(tmp_path, Job(("no-such-program-anywhere",)))
+    assert raised.value.folder is not None
+    assert exit_record(raised.value.folder).exit_code == 127
 
 
 def test_a_pump_loses_no_byte_while_there_is_room(tmp_path):

@@ -124,3 +124,24 @@ def test_a_supervisor_that_vanishes_counts_as_killed(root):
     assert code == 137
     assert status(folder).state == "lost"
     assert stop.stop(folder, stop.Grace(0, 5)).code == "swept"
+
+
+def test_an_interrupted_foreground_launch_ends_with_130_whatever_the_engine_says(tmp_path):
+    """torchrun 2.13 answers SIGINT with exit code 1; here a stand-in that does the same, under the real command."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    engine = bin_ / "torchrun"
+    engine.write_text(
+        f"#!{sys.executable}\nimport signal, sys, time\n"
+        "signal.signal(signal.SIGINT, lambda *_: sys.exit(1))\n"
+        "print('ready', flush=True)\ntime.sleep(600)\n"
+    )
+    engine.chmod(0o755)
+    env = {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "prl_tui", "launch", "demo", "--foreground", "--set", "training_env="]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env
+    )
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
