@@ -41,7 +41,7 @@ class Report:
 
 
 def main(order_path: str, result_path: str) -> None:
-    """Every step in turn; one that fails leaves the later ones their turn, except what needs it."""
+    """Every step in turn; one that fails leaves the later ones their turn, but nothing is parsed without an import."""
     order = json.loads(Path(order_path).read_text("utf-8"))
     report = Report(result_path)
     sys.path.insert(0, str(Path(order["script"]).resolve().parent) if order["script"] else str(Path.cwd()))
@@ -51,28 +51,19 @@ def main(order_path: str, result_path: str) -> None:
         steps.append(("arguments", parse_swift))
     if order["gpus"]:
         steps.append(("gpus", look_at_gpus))
+    imported = True
     for name, step in steps:
+        if name == "arguments" and not imported:
+            continue
         report.say(step=name, begins=time.time())
         try:
             report.say(step=name, ok=True, **step(order))
         except BaseException as error:
             report.say(step=name, ok=False, kind=type(error).__name__, text=_words(error), at=_place(error))
-            if name == "import":
-                steps_left = [one for one in steps if one[0] == "gpus"]
-                if steps_left:
-                    _last(report, order)
-                break
+            imported = imported and name != "import"
     report.say(step="", ok=True)
     sys.stdout.flush()
     os._exit(0)  # engines leave threads behind that take seconds to end
-
-
-def _last(report: Report, order: dict[str, Any]) -> None:
-    report.say(step="gpus", begins=time.time())
-    try:
-        report.say(step="gpus", ok=True, **look_at_gpus(order))
-    except BaseException as error:
-        report.say(step="gpus", ok=False, kind=type(error).__name__, text=_words(error), at=_place(error))
 
 
 def _words(error: BaseException) -> str:

@@ -73,7 +73,8 @@ class Bench:
         return ended
 
     def _once(self, recipe: str, *words: str, **changes: str) -> Ended:
-        launched = self.prl("launch", recipe, "--detach", "--json", *words, *self.options(recipe, **changes))
+        probe = [] if recipe == "swift-grpo" else ["--no-probe"]  # once is enough: it costs another import of ms-swift
+        launched = self.prl("launch", recipe, "--detach", "--json", *probe, *words, *self.options(recipe, **changes))
         assert launched.returncode == 0, launched.stderr
         name = json.loads(launched.stdout)["id"]
         watched = self.prl("watch", name, "--plain")
