@@ -16,7 +16,6 @@ def configure_help() -> str:
             t("enter  keep what was typed        esc  what was there before"),
             t("space ← →  another choice         x  the preset's value     u  undo"),
             t("a  show every setting             /  find a setting by name"),
-            "",
             t("f  apply the first way out        l  launch on this box"),
             t("t  try the training environment   L  launch without trying it"),
             t("T  smoke test: two steps that log, evaluate and save"),
