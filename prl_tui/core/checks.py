@@ -128,7 +128,8 @@ def _schedule(config: RunConfig) -> Schedule:
     if config.recipe.data.batch.rule == "grpo" and epochs is None:
         epochs = 3  # transformers' own default
     iterations = number("num_iterations") or 1
-    return Schedule(epochs, number("max_steps"), iterations, number("save_steps"), number("eval_steps"))
+    always = config.recipe.data.smoke.always_evaluates
+    return Schedule(epochs, number("max_steps"), iterations, number("save_steps"), number("eval_steps"), always)
 
 
 def _train_rows(config: RunConfig, stack: Stack, rows: int | None) -> int | None:

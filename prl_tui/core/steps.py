@@ -21,6 +21,8 @@ class Schedule(Value):
     """Optimizer passes over one generation (GRPO)."""
     save_steps: int | None = None
     eval_steps: int | None = None
+    evaluates: bool = False
+    """The program evaluates by its interval alone, without a strategy that turns it on."""
 
 
 class Steps(Value):
@@ -52,7 +54,7 @@ def estimate(
         per_epoch,
         total,
         _times(total, schedule.save_steps),
-        _times(total, schedule.eval_steps) if numbers.eval_on else 0,
+        _times(total, schedule.eval_steps) if numbers.eval_on or (schedule.evaluates and schedule.eval_steps) else 0,
         batch.global_batch if rule == "grpo" else None,
         _logged(rule, batch, schedule, rows),
     )

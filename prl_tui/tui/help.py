@@ -39,6 +39,7 @@ def watch_help() -> str:
             t("[ ]  the log before or after: all, each rank, launcher"),
             t("↑ ↓ pgup pgdn  scroll             end  follow the end again"),
             t("/  find in the log                n N  next, previous; without a search the next error"),
+            t("d  the cause of a failure, or the first error"),
             t("x  stop the run and all that it started"),
             t("P  after a smoke test that passed: the full run"),
             t("q esc  leave; the run goes on     R  runs     c  configure"),

@@ -267,7 +267,9 @@ def test_a_run_survives_the_hang_up_of_its_terminal(root, pids):
     ]
     starter = pexpect.spawn(sys.executable, words, timeout=20)
     starter.expect(r"/runs/[0-9a-f]{6}")
-    starter.delayafterclose = starter.ptyproc.delayafterclose = 5  # a busy machine: no SIGINT before the hang-up took it
+    starter.delayafterclose = starter.ptyproc.delayafterclose = (
+        5  # a busy machine: no SIGINT before the hang-up took it
+    )
     starter.ptyproc.delayafterterminate = starter.delayafterterminate = 5
     starter.close(force=True)
     assert starter.signalstatus == signal.SIGHUP

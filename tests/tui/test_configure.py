@@ -102,6 +102,16 @@ async def test_a_wrong_number_stays_as_typed_and_is_a_finding(app, text):
             assert value(place, GENERATIONS) is None
 
 
+@pytest.mark.parametrize(("key", "seen"), [("v", "-preview"), ("d", "-full-verdict"), ("p", "-presets")])
+async def test_the_keys_of_the_footer_work_while_a_number_is_typed(app, key, seen):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("3", key)
+        await wait_for(pilot, lambda: place.has_class(seen), "what the key opens")
+        assert place.session.config.text(GENERATIONS) == "3"
+        assert not place.form.typing
+
+
 async def test_f_applies_the_first_way_out_while_typing_and_leaves_the_field(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, GENERATIONS)

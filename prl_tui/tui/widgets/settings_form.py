@@ -22,6 +22,27 @@ from prl_tui.tui.widgets.rows import Piece, Rows
 
 NUMERIC = {"int", "float"}
 CHOSEN = {"choice", "bool"}
+SCREEN_KEYS = {
+    "f",
+    "question_mark",
+    "l",
+    "L",
+    "t",
+    "T",
+    "s",
+    "p",
+    "v",
+    "d",
+    "q",
+    "r",
+    "R",
+    "w",
+    "x",
+    "u",
+    "slash",
+    "colon",
+}
+"""What the footer and the help offer, as far as no number has such a letter."""
 OLD = 12
 """Cells of the preset's value beside a changed one."""
 
@@ -303,7 +324,9 @@ class SettingsForm(Rows):
         elif editor.press(event.key):
             self._typed()
             return True
-        elif field is not None and field.type in NUMERIC and event.key in {"f", "question_mark"}:
+        elif field is not None and field.type in NUMERIC and event.key in SCREEN_KEYS:
+            if event.key not in {"f", "question_mark"}:
+                self._close()
             return False  # never part of a number: the screen's own keys go through
         elif event.is_printable and event.character:
             editor.insert(event.character)
