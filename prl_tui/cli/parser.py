@@ -67,6 +67,11 @@ def _gpus(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help=t("go on, once a second"))
 
 
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("--env", metavar="ENV", help=t("conda:NAME, a venv, a python, or this; else what PATH gives"))
+
+
 def _check(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     _source(parser)
@@ -163,6 +168,11 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         "recipes": (f"{SETTINGS}:recipes", t("list the training programs that are known"), _recipes),
         "presets": (f"{SETTINGS}:presets", t("list presets, or show one recipe's with its fields"), _presets),
         "gpus": ("prl_tui.cli.machine:gpus", t("show the GPUs of this box"), _gpus),
+        "doctor": (
+            "prl_tui.cli.doctor:doctor",
+            t("this box and an environment: what is wrong, how to mend it"),
+            _doctor,
+        ),
         "check": (f"{SETTINGS}:check", t("check a config: batch arithmetic, GPUs, findings with fixes"), _check),
         "export": (f"{SETTINGS}:export", t("write the script or file that a platform runs"), _export),
         "launch": (f"{RUNNING}:launch", t("start a run on this box"), _launch),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.plan import Argument, LaunchPlan, build
+from prl_tui.core.recipe import Field
 from prl_tui.core.value import Value
 from prl_tui.core.versions import release
 from prl_tui.i18n import t
@@ -63,7 +64,7 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """Flags of the plan that the installed ms-swift does not know, and launchers that start launchers."""
     version = facts.versions.get(PACKAGE)
     around = {name: facts.inherited[name] for name in ASKS_FOR_TORCHRUN if name in facts.inherited}
-    if not (version or around or any(field.env in ASKS_FOR_TORCHRUN for field in config.recipe.fields)):
+    if not (version or around or any(_may_ask(field) for field in config.recipe.fields)):
         return  # nothing to say: a keystroke does not pay for a plan
     plan = build(config)
     if version and speaks_swift(plan):
@@ -72,6 +73,11 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
         yield from _nested(plan, around)
     elif plan.launcher == "swift":
         yield from _asked_from_around(plan, around)
+
+
+def _may_ask(field: Field) -> bool:
+    """Whether a field can set a variable that tells the swift command to start ranks."""
+    return field.env in ASKS_FOR_TORCHRUN or field.type == "variables"
 
 
 def speaks_swift(plan: LaunchPlan) -> bool:
@@ -91,7 +97,7 @@ def _unknown(plan: LaunchPlan, version: str) -> Iterator[Finding]:
 def _finding(config: RunConfig, argument: Argument, flag: str, life: Life, version: str) -> Finding:
     message = t("ms-swift {version} does not know {flag}.", version=version, flag=flag)
     key = argument.key if argument.key in config.recipe.by_key else ""
-    return Finding("flag-unknown", "error", key, message, _why(flag, life, version), _fixes(config, key, flag, life))
+    return Finding("flag-unknown", "error", key, message, _why(flag, life, version), _fixes(config, key, life))
 
 
 def successor(flag: str) -> str:
@@ -116,9 +122,10 @@ def _why(flag: str, life: Life, version: str) -> str:
     return t("It came with {since}.", since=life.since)
 
 
-def _fixes(config: RunConfig, key: str, flag: str, life: Life) -> tuple[Fix, ...]:
+def _fixes(config: RunConfig, key: str, life: Life) -> tuple[Fix, ...]:
     """The same value under its other name where the recipe has that field, else nothing to carry the flag."""
-    if not key or not _others_fit(config):
+    flag = config.recipe.by_key[key].flag if key else ""
+    if not flag or not _others_fit(config):  # a flag among free arguments is the person's to change
         return ()
     label = config.recipe.by_key[key].label
     heir = next((field for field in config.recipe.fields if field.flag == life.other and life.other), None)

@@ -300,6 +300,11 @@ def _swift_variables(config: RunConfig) -> list[Variable]:
 def _activation(config: RunConfig) -> Activation:
     text = str(config.value("training_env") or "") if "training_env" in config.settings else ""
     hook = str(config.value("conda_hook") or "") if "conda_hook" in config.settings else ""
+    return activation_of(text, hook)
+
+
+def activation_of(text: str, hook: str = "") -> Activation:
+    """What a training_env means: conda:NAME, `this`, a venv's folder, a python's path, "" for what PATH gives."""
     if not text or text == "this":
         return Activation(text)
     kind, _, name = text.partition(":")

@@ -22,10 +22,10 @@ from prl_tui.core.plan import Activation, LaunchPlan, build
 from prl_tui.core.value import Value
 from prl_tui.machine import conda, paths
 
-PACKAGES = ("torch", "ms-swift", "trl", "transformers", "accelerate", "deepspeed", "vllm", "flash-attn")
+PACKAGES = ("torch", "ms-swift", "trl", "transformers", "accelerate", "deepspeed", "vllm", "flash-attn", "pynvml")
 TIMEOUT = 20.0
 """Seconds that a probe may take."""
-_SHAPE = 2
+_SHAPE = 3
 """Of what is remembered; older entries are asked again."""
 
 # torch/version.py is read, not run: importing torch takes seconds. NCCL comes as a wheel beside torch's.

@@ -252,6 +252,21 @@ class PrlApp(App[int]):
         self._session = Session.begin(self.catalog, recipe, preset)
         self.action_go("configure")
 
+    def action_doctor(self) -> None:
+        """What is wrong with this box and the config's environment; looked at on a thread."""
+        config = self.session.config
+        env, hook = (config.text(key) if key in config.settings else "" for key in ("training_env", "conda_hook"))
+        self.tell(t("Looking at this box; it takes a few seconds."))
+
+        def work() -> None:
+            from prl_tui.machine import doctor_report
+            from prl_tui.tui.screens.dialogs import Help
+
+            text = "\n".join(doctor_report.lines(doctor_report.look(env, hook)))
+            self.call_later(self.push_screen, Help(safe_lines(text)))
+
+        self.run_worker(work, name="doctor", description="examine the box", thread=True, exit_on_error=False)
+
     def action_leave(self) -> None:
         """Leave; runs go on."""
         feed = next((feed for feed in self._feeds.values() if feed.folder is self._first_watch), None)
@@ -278,6 +293,7 @@ class PrlApp(App[int]):
                         seen.add(one.description)
                         action = one.action
                         yield SystemCommand(one.description, one.tooltip or "", lambda a=action, n=node: self._do(a, n))
+        yield SystemCommand(t("doctor"), t("what is wrong with this box and the environment"), self.action_doctor)
         yield SystemCommand(t("quit"), t("runs go on"), self.action_leave)
 
     def _do(self, action: str, node: Widget) -> None:

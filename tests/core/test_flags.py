@@ -134,3 +134,30 @@ def test_the_swift_command_must_not_get_its_ranks_from_around() -> None:
     several = one.with_values({"nproc_per_node": 2, "cuda_visible_devices": "0,1"}, Source.SET)
     assert "environment-launcher" not in codes(several, NPROC_PER_NODE="4")
     assert "environment-launcher" in codes(several, NNODES="4")
+
+
+# --- commands of one's own --------------------------------------------------------------------------------------
+
+
+def custom(**values: object) -> RunConfig:
+    return resolve(RECIPES["custom"], "torchrun").with_values(values, Source.SET)
+
+
+def test_a_dead_flag_among_free_arguments_is_named_and_nothing_is_left_out_for_the_person() -> None:
+    config = custom(module="swift.cli.rlhf", arguments="--rlhf_type dpo --train_type lora --use_lmdeploy false")
+    found = unknown(config, "4.6.0")
+    assert [(finding.field, finding.message) for finding in found] == [
+        ("arguments", "ms-swift 4.6.0 does not know --train_type."),
+        ("arguments", "ms-swift 4.6.0 does not know --use_lmdeploy."),
+    ]
+    assert not any(finding.fixes for finding in found)
+
+
+def test_a_command_of_one_s_own_that_is_no_ms_swift_may_have_any_flag() -> None:
+    assert unknown(custom(script="train.py", arguments="--train_type lora"), "4.6.0") == []
+
+
+def test_free_variables_can_nest_launchers() -> None:
+    config = custom(script="/opt/venv/bin/swift", arguments="rlhf --rlhf_type dpo", environment="NPROC_PER_NODE=2")
+    assert "launcher-in-launcher" in codes(config)
+    assert "launcher-in-launcher" not in codes(config.with_values({"environment": None}, Source.SET))

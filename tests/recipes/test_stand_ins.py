@@ -68,7 +68,8 @@ class Box:
 
     def launch(self, source: str, **changes: object) -> subprocess.CompletedProcess[str]:
         sets = [word for key, value in (HERE | changes).items() for word in ("--set", f"{key}={value}")]
-        return self.prl("launch", source, *sets, "--json")
+        # the probe would ask this environment's torch for GPUs, and it is a build for the CPU
+        return self.prl("launch", source, *sets, "--no-probe", "--json")
 
     def run(self, source: str, **changes: object) -> Ran:
         started = self.launch(source, **changes)

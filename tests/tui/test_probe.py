@@ -143,3 +143,12 @@ async def test_a_smoke_test_says_how_it_went_and_p_brings_the_full_run(on_progra
         await pilot.press("P")
         place = await configure(pilot)
         assert place.session.config.number("steps") == 40
+
+
+async def test_the_doctor_is_an_action_and_the_screen_never_waits_for_it(on_program):
+    async with on_program("VALUE = 1\n").run_test(size=(120, 40)) as pilot:
+        await configure(pilot)
+        pilot.app.action_doctor()
+        await wait_for(pilot, lambda: "/dev/shm" in screen(pilot.app), "what the doctor found")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ConfigureScreen), "the form again")
