@@ -9,7 +9,7 @@ def configure_help() -> str:
     """Help of the configure screen."""
     return "\n".join(
         [
-            t("Configure: choose a preset, change fields, read the verdict, launch or export."),
+            t("Configure: choose a preset, change fields, read the verdict, launch it."),
             "",
             t("↑ ↓  move between settings        tab  the next pane"),
             t("digits  type a number at once     enter  open a field, or the next choice"),
@@ -23,8 +23,8 @@ def configure_help() -> str:
             t("p  presets     v  preview: command, bash, TOML     r  next recipe"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),
             "",
-            t("A value that differs from the preset shows ← and the preset's value, then who changed it."),
-            t("The verdict is for any platform; its first line also says whether this box can launch it."),
+            t("← stands before the preset's value where yours differs; then who changed it."),
+            t("The verdict is for any platform; its first line speaks of this box too."),
         ]
     )
 
