@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from prl_tui.core import wordlist
@@ -170,9 +171,13 @@ def _choice(field: Field, raw: object) -> tuple[Any, str]:
     )  # fmt: skip
 
 
+_BLANKS = re.compile(r"[ \t\r\n]+")
+"""What separates words, as for a shell: a wide or a non-breaking blank is part of a name."""
+
+
 def _list(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, str):
-        return tuple(raw.split()), ""
+        return tuple(word for word in _BLANKS.split(raw) if word), ""
     items = raw if isinstance(raw, (list, tuple)) else (raw,)
     if not all(_is_word(item) for item in items):
         return None, _not_text(field, raw)

@@ -7,6 +7,7 @@ import datetime
 import pytest
 
 from prl_tui.core import catalog, values
+from prl_tui.core.config import Source, resolve
 from prl_tui.core.recipe import Field, Text
 
 RECIPES = catalog.load().recipes
@@ -155,3 +156,10 @@ def test_a_text_is_no_table_list_date_or_yes(kind: str, raw: object) -> None:
 @pytest.mark.parametrize("raw", ["NaN", "[Infinity]", float("nan")])
 def test_json_has_no_constants_of_python(raw: object) -> None:
     assert "is not JSON" in values.parse(field("json"), raw)[1]
+
+
+def test_only_the_blanks_of_a_shell_separate_the_words_of_a_list() -> None:
+    config = resolve(catalog.load(only="swift-grpo").recipes["swift-grpo"]).with_values(
+        {"dataset": "数据\u3000集.jsonl b\u00a0c \t d"}, Source.SET
+    )
+    assert config.value("dataset") == ("数据\u3000集.jsonl", "b\u00a0c", "d")
