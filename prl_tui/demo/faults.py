@@ -19,6 +19,7 @@ DAEMON_LIFE = 900
 
 _MIB = 1 << 20
 _PIECE = 8
+# The fault itself: a grandchild that stays behind.
 _SLEEPER = f"import time; time.sleep({DAEMON_LIFE})"
 # Between the rank and the sleeper stands a process that ends at once: the sleeper has no parent in the job.
 _STARTER = (

@@ -20,7 +20,6 @@ SYSTEM = (
     "/opt/anaconda3",
     "/opt/miniforge3",
     "/usr/local/miniconda3",
-    "/root/miniconda3",
 )
 _HOOK = Path("etc") / "profile.d" / "conda.sh"
 

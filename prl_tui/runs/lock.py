@@ -26,7 +26,7 @@ def take(path: Path) -> int | None:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                time.sleep(_PAUSE)
+                time.sleep(_PAUSE)  # flock can only wait without end: a short look by somebody else is sat out
             else:
                 return descriptor
     except BaseException:
