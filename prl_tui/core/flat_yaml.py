@@ -15,13 +15,13 @@ from prl_tui.core.value import Value
 Path = tuple[str, ...]
 Scalar = str | int | float | bool | None
 
-_ENTRY = re.compile(r"""(?P<key>[^\W\d][\w.-]*|"[^"\\]*"|'[^']*')[ ]*:(?:[ ]+(?P<rest>\S.*)?)?$""")
-_QUOTED = re.compile(r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^']|'')*)')[ ]*(?:[ ]#.*)?$""")
-_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+][0-9]+)?")
-_SCIENTIFIC = re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+|[-+]?[0-9]+\.[0-9]*[eE][0-9]+")
-_ODD_NUMBER = re.compile(r"[-+]?\.?[0-9][0-9a-zA-Z_:. +-]*|[-+]?\.(?:inf|nan)|=|<<", re.IGNORECASE)
-_NOT_PLAIN = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_ENTRY = r"""(?P<key>[^\W\d][\w.-]*|"[^"\\]*"|'[^']*')[ ]*:(?:[ ]+(?P<rest>\S.*)?)?$"""
+_QUOTED = r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^']|'')*)')[ ]*(?:[ ]#.*)?$"""
+_WHOLE = r"[-+]?(?:0|[1-9][0-9]*)"
+_DECIMAL = r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+][0-9]+)?"
+_SCIENTIFIC = r"[-+]?[0-9]+[eE][-+]?[0-9]+|[-+]?[0-9]+\.[0-9]*[eE][0-9]+"
+_ODD_NUMBER = r"(?i:[-+]?\.?[0-9][0-9a-zA-Z_:. +-]*|[-+]?\.(?:inf|nan)|=|<<)"
+_NOT_PLAIN = r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 _WORDS: dict[str, Scalar] = {
     **{word: True for base in ("yes", "true", "on") for word in (base, base.title(), base.upper())},
     **{word: False for base in ("no", "false", "off") for word in (base, base.title(), base.upper())},
@@ -111,7 +111,7 @@ class _Reader:
         content = line.lstrip(" ")
         if not content or content.startswith("#"):
             return
-        if _NOT_PLAIN.search(line) or content.startswith("\t"):
+        if re.search(_NOT_PLAIN, line) or content.startswith("\t"):
             raise _Stop
         if content == "---" and not self.open and not self.values:
             return
@@ -140,7 +140,7 @@ class _Reader:
         if self.last is not None and deeper and self.values.get(self.last[1], "") is not None:
             self._give_up(column)  # a scalar that goes on over several lines
             return
-        found = _ENTRY.match(content)
+        found = re.match(_ENTRY, content)
         if found is None:
             raise _Stop
         path = (*self._place(column, deeper), self._key(found["key"]))
@@ -199,7 +199,7 @@ class _Reader:
 
 
 def _quoted(rest: str) -> str:
-    found = _QUOTED.match(rest)
+    found = re.match(_QUOTED, rest)
     if found is None:
         raise _Stop
     if found["single"] is not None:
@@ -221,14 +221,14 @@ def _closed(rest: str) -> bool:
 def _plain(text: str) -> Scalar:
     if text in _WORDS:
         return _WORDS[text]
-    if _WHOLE.fullmatch(text):
+    if re.fullmatch(_WHOLE, text):
         if len(text) > 1000:
             raise _Odd
         return int(text)
-    if _DECIMAL.fullmatch(text):
+    if re.fullmatch(_DECIMAL, text):
         return float(text)
-    if _SCIENTIFIC.fullmatch(text):
+    if re.fullmatch(_SCIENTIFIC, text):
         return text
-    if _ODD_NUMBER.fullmatch(text):
+    if re.fullmatch(_ODD_NUMBER, text):
         raise _Odd
     return text

@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_ESCAPED = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
-_PLAIN_KEY = re.compile(r"[^\W\d][\w.-]*")
+_ESCAPED = '["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]'
+_PLAIN_KEY = r"[^\W\d][\w.-]*"
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """Words that YAML 1.1 reads as something else than a text."""
 
 
 def text(value: str) -> str:
     """A text as one double-quoted scalar."""
-    return f'"{_ESCAPED.sub(_escape, value)}"'
+    return f'"{re.sub(_ESCAPED, _escape, value)}"'
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -64,4 +64,4 @@ def constant(value: object) -> str:
 
 def key(name: str) -> str:
     """A mapping's key: bare where every reader takes it for a text, else quoted."""
-    return name if _PLAIN_KEY.fullmatch(name) and name.lower() not in _WORDS else text(name)
+    return name if re.fullmatch(_PLAIN_KEY, name) and name.lower() not in _WORDS else text(name)

@@ -39,7 +39,9 @@ async def configure(pilot):
 
     def ready():
         screen_now = pilot.app.screen
-        return isinstance(screen_now, ConfigureScreen) and screen_now._ready and screen_now.session.facts is not None
+        if not isinstance(screen_now, ConfigureScreen) or not screen_now._ready or screen_now.session.facts is None:
+            return False
+        return screen_now.form.size.height > 0  # laid out: what is mounted is drawn a moment later
 
     await wait_for(pilot, ready, "the configure screen")
     await pilot.pause()

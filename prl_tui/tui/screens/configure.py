@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
@@ -77,8 +78,14 @@ class ConfigureScreen(Place):
         config = self.session.config
         self.presets.mark(config.recipe.name, config.preset)
         self._about()
-        # The app paints nothing while it starts, and calls what waits for a refresh all the same: its own queue waits.
-        self.app.call_later(self.call_after_refresh, self._mount_rest)
+        # Not `call_after_refresh`: the app paints nothing while it starts, and calls what waits for that all the same.
+        self.screen_layout_refresh_signal.subscribe(self, self._painted)
+
+    async def _painted(self, _screen: object) -> None:
+        """The presets are on the terminal: the rest follows, and is painted once, when all of it is there."""
+        self.screen_layout_refresh_signal.unsubscribe(self)
+        with self.app.batch_update():
+            await self._mount_rest()
 
     async def _mount_rest(self) -> None:
         from prl_tui.tui.widgets.gpu_table import CONFIGURE, GpuTable
@@ -321,7 +328,7 @@ class ConfigureScreen(Place):
         self._show_only("-full-verdict")
         self.verdict.focus()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
         """A preview that comes into sight shows what is now."""
         self.call_after_refresh(self.update)
 

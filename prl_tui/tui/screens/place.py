@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from textual import events
 from textual.screen import Screen
 
 from prl_tui.tui.widgets.top_bar import TopBar
@@ -28,6 +29,11 @@ class Place(Screen[None]):
         size = self.app.size
         for breakpoints, cells in ((WIDTHS, size.width), (HEIGHTS, size.height)):
             self.add_class([name for start, name in breakpoints if start <= cells][-1])
+
+    def on_resize(self, event: events.Resize) -> None:
+        """A size that the screen has already: the start tells it three times, and each would be drawn whole."""
+        if event.size == self.size and self.stack_updates:
+            event.prevent_default()
 
     @property
     def prl(self) -> PrlApp:

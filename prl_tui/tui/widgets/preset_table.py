@@ -61,7 +61,7 @@ class PresetTable(Rows):
     def on_resize(self) -> None:
         """The chosen preset stays in sight, in the middle where the list is longer than the pane."""
         self.rows_changed()
-        self.scroll_to(y=max(0, self.cursor - self.size.height // 2), animate=False)
+        self.scroll_to(y=max(0, self.cursor - self.size.height // 2), animate=False, immediate=True)
 
     def next_recipe(self) -> None:
         """Choose the first preset of the next recipe."""
