@@ -31,8 +31,9 @@ def ask(app: PrlApp, session: Session) -> None:
         return
     config = session.config
     name = safe(f"{config.recipe.name}-{config.preset or 'own'}.sh").replace("/", "-")
+    endings = ", ".join(f"{end} {name}" for name, end in SUFFIX.items())
     hint = t(
-        "The ending says the format: {endings}", endings=", ".join(f"{end} {name}" for name, end in SUFFIX.items())
+        "The ending says the format: {endings}. A name alone is put into {folder}", endings=endings, folder=Path.cwd()
     )
 
     def answered(text: str | None) -> None:
