@@ -203,7 +203,7 @@ def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str
 
 def _home(name: str) -> str:
     """A path's leading `~/` as a shell expands it where nothing is quoted."""
-    return f"${{{name}/#\\~\\//${{HOME-}}/}}"
+    return f'${{{name}/#\\~\\//"${{HOME-}}"/}}'  # quoted: bash 5.2 puts the match in place of a bare &
 
 
 def _workdir(plan: LaunchPlan) -> list[str]:

@@ -282,6 +282,9 @@ def test_the_command_runs_in_the_working_directory(name: str, tmp_path: Path, be
 def test_a_tilde_is_the_home(tmp_path: Path, bench: Bench) -> None:
     (tmp_path / "my proj").mkdir()
     assert bench.run_config(config(workdir="~/my proj"), HOME=str(tmp_path)).cwd == str(tmp_path / "my proj")
+    odd = tmp_path / "a & b\\&"  # bash 5.2 reads a bare & in a replacement as what was found
+    (odd / "my proj").mkdir(parents=True)
+    assert bench.run_config(config(workdir="~/my proj"), HOME=str(odd)).cwd == str(odd / "my proj")
 
 
 def test_a_working_directory_that_is_not_there_is_refused(bench: Bench) -> None:
