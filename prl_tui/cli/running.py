@@ -127,9 +127,9 @@ def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
 
 
 def _dry_run(report: Report) -> int:
-    from prl_tui.export.formats import command
+    from prl_tui.export.formats import FORMATS
 
-    print(command(launch_plans.build(report.config)).text, end="")
+    print(FORMATS["command"](launch_plans.build(report.config)).text, end="")
     return Exit.OK
 
 

@@ -246,10 +246,18 @@ def export(args: argparse.Namespace) -> int:
         if not args.allow_errors:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
-    exported = FORMATS[args.format](plans.build(_for_stack(report.config, args.stack)))
-    for loss in (*exported.losses, *_stack_lost(report.config, args)):
-        print(f"! {loss}", file=sys.stderr)
-    if args.output is None or args.output == "-":
+    plan = plans.build(_for_stack(report.config, args.stack))
+    if refusal := FORMATS[args.format].refusal(plan):
+        raise CommandError(f"--format {args.format}: {refusal}")
+    exported = FORMATS[args.format](plan)
+    lost = [*exported.losses, *_stack_lost(report.config, args)]
+    for loss in lost:
+        print(visible(f"! {loss}"), file=sys.stderr)
+    if args.json:
+        print_json({"format": args.format, "text": exported.text, "executable": exported.executable, "losses": lost})
+        if args.output is None or args.output == "-":
+            return Exit.OK
+    elif args.output is None or args.output == "-":
         write_exact(exported.text.encode())
         return Exit.OK
     from prl_tui.cli.writing import write

@@ -14,7 +14,7 @@ from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
 from prl_tui.export import bash_files, bash_rules, bash_values, bash_words
-from prl_tui.export.model import Export, header, one_line
+from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
 
@@ -328,3 +328,6 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
 def _counts(plan: LaunchPlan, argument: Argument) -> bool:
     """The argument is a product, and the recipe has both of its fields."""
     return bool(argument.times) and argument.times in plan.config.recipe.by_key
+
+
+FORMAT = Format("bash", ".sh", export)
