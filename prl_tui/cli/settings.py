@@ -247,7 +247,7 @@ def export(args: argparse.Namespace) -> int:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
     plan = plans.build(_for_stack(report.config, args.stack))
-    if refusal := FORMATS[args.format].refusal(plan):
+    if refusal := FORMATS[args.format].refused(plan):
         raise CommandError(f"--format {args.format}: {refusal}")
     exported = FORMATS[args.format](plan)
     lost = [*exported.losses, *_stack_lost(report.config, args)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from prl_tui.core import secrets
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
 
@@ -18,6 +19,23 @@ def placeholders(plan: LaunchPlan) -> Iterator[str]:
     for field in config.recipe.fields:
         if config.value(field.key) is not None and _PLACEHOLDER.search(config.text(field.key)):
             yield t("{key} still has a placeholder: {value}", key=field.key, value=config.text(field.key))
+
+
+def secret(plan: LaunchPlan) -> str:
+    """One sentence that names the field whose value is a key, a token or a password, by its look or its flag; or ""."""
+    config = plan.config
+    for argument in plan.arguments:
+        if argument.key and secrets.hidden_words(argument.words) != argument.words:
+            return _kept(argument.key)
+    for field in config.recipe.fields:
+        if config.value(field.key) is not None and secrets.looks_secret(config.text(field.key)):
+            return _kept(field.key)
+    return ""
+
+
+def _kept(key: str) -> str:
+    return t("{key} holds a secret, which no file keeps: give it by an environment variable that the program reads.",
+             key=key)  # fmt: skip
 
 
 def fixed_values(plan: LaunchPlan) -> Iterator[str]:

@@ -37,6 +37,12 @@ class Format:
     refusal: Callable[[LaunchPlan], str] = _fits
     """One sentence why a plan cannot be written so, or ""."""
 
+    def refused(self, plan: LaunchPlan) -> str:
+        """One sentence why the plan is not written, or "": a secret in it, or what the format itself refuses."""
+        from prl_tui.export import losses
+
+        return losses.secret(plan) or self.refusal(plan)
+
     def __call__(self, plan: LaunchPlan) -> Export:
         """The plan's text, sealed, with what every format has to say of it among its losses."""
         from prl_tui.export import losses

@@ -47,7 +47,7 @@ def _write(app: PrlApp, session: Session, path: Path) -> None:
         endings = ", ".join(SUFFIX.values())
         app.tell(t("{path}: the ending says the format; {endings} would work.", path=path, endings=endings), "error")
         return
-    if refusal := FORMATS[found].refusal(session.verdict.plan):
+    if refusal := FORMATS[found].refused(session.verdict.plan):
         app.tell(f"{path}: {refusal}", "error")
         return
     exported = FORMATS[found](session.verdict.plan)

@@ -73,3 +73,36 @@ def test_a_format_that_cannot_carry_a_recipe_says_why_and_is_not_offered() -> No
     assert "slurm" not in fitting(made)
     assert FORMATS["slurm"].refusal(made)
     assert set(fitting(plan.build(TORCHRUN))) == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+@pytest.mark.parametrize(
+    "arguments",
+    ["--hub_token hf_abcdefghijklmnopqrstuvwx", "--api-key=plainword", "--data https://me:pass-word@host/x.jsonl"],
+)
+def test_a_secret_is_written_in_no_format(cli: Callable[..., object], name: str, arguments: str) -> None:
+    words = ("export", "custom/torchrun", "--set", f"arguments={arguments}", "--format", name, "--json")
+    result = cli(*words)
+    assert result.code in (1, 2)  # type: ignore[attr-defined]
+    assert result.out == ""  # type: ignore[attr-defined]
+    assert "arguments" in result.err  # type: ignore[attr-defined]
+    forced = cli(*words, "--allow-errors")
+    said = result.err + forced.out + forced.err  # type: ignore[attr-defined]
+    for part in ("hf_abc", "plainword", "pass-word"):
+        assert part not in said
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+@pytest.mark.parametrize("value", ["https://me:pass-word@host/x.py", "/x/hf_abcdefghijklmnopqrstuvwx.py"])
+def test_a_path_that_holds_a_secret_is_written_in_no_format(cli: Callable[..., object], name: str, value: str) -> None:
+    words = ("export", "custom/torchrun", "--set", f"script={value}", "--format", name, "--allow-errors")
+    result = cli(*words)
+    assert (result.code, result.out) == (2, "")  # type: ignore[attr-defined]
+    assert "script holds a secret" in result.err  # type: ignore[attr-defined]
+    assert "pass-word" not in result.err  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("value", ["https://host:8080/x", "s3://bucket/a@b", "user@host:/x", "--tokenizer a"])
+def test_what_only_resembles_a_secret_is_written(cli: Callable[..., object], value: str) -> None:
+    words = ("export", "custom/torchrun", "--set", f"arguments=--x {value}", "--format", "oneline")
+    assert cli(*words).code == 0  # type: ignore[attr-defined]
