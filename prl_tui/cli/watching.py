@@ -58,8 +58,8 @@ def follow_plain(folder: RunFolder) -> int:
             print(line, flush=True)
     status = one.status
     print("\n".join(ending(one)), flush=True)
-    if status.exit_code == 0 and one.smoke is not None and not one.smoke.passed:
-        return int(Exit.FINDINGS)
+    if one.smoke is not None and (one.smoke.passed or status.exit_code == 0):
+        return int(Exit.OK if one.smoke.passed else Exit.FINDINGS)
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 

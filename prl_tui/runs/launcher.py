@@ -15,7 +15,7 @@ from prl_tui.runs import lock, records, spawn, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
-from prl_tui.runs.stop import Grace
+from prl_tui.runs.stop import Grace, stop
 
 __all__ = ["Answer", "Inside", "Job", "LaunchError", "OwnFile", "begin", "create", "run_foreground", "start"]
 
@@ -57,6 +57,8 @@ class Job:
     per_rank_logs: bool = False
     """Ask torchrun for one log a rank under `ranks/`, and for all of them in output.log, each line with its rank."""
     files: tuple[OwnFile, ...] = ()
+    stop_after: int = 0
+    """Steps after which the run is stopped once its log shows them; 0: it ends by itself."""
     info: Mapping[str, object] = field(default_factory=dict)
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
@@ -109,7 +111,20 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
         raise LaunchError(_unwritable(folder.path, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer), folder)
+    if job.stop_after:
+        _watch(folder, job.stop_after)
     return folder
+
+
+def _watch(folder: RunFolder, steps: int) -> None:
+    """Have the run stopped after so many steps; one that nobody would stop is ended at once."""
+    try:
+        spawn.watcher(folder, steps)
+    except OSError as problem:
+        stop(folder, by="launch")
+        raise LaunchError(
+            t("The run cannot be watched, so it was stopped: {reason}", reason=problem.strerror), folder
+        ) from problem
 
 
 def run_foreground(
