@@ -49,12 +49,3 @@ def _promoted(args: argparse.Namespace, config: RunConfig) -> RunConfig:
     if not one.smoke.passed:
         raise CommandError(f"{one.smoke.words()}.", Exit.FINDINGS)
     return full
-
-
-def told(folder: RunFolder, code: int) -> int:
-    """Say how a smoke test in the foreground went; its exit code."""
-    one = overview.overview(folder)
-    if one.smoke is None:
-        return code
-    print(one.smoke.words(), file=sys.stderr)
-    return Exit.OK if one.smoke.passed else code or Exit.FINDINGS

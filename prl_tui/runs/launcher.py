@@ -135,20 +135,21 @@ def run_foreground(
     on_start: Callable[[RunFolder], None] | None = None,
     on_output: Callable[[bytes], None] | None = None,
     on_interrupt: Callable[[RunFolder], Answer] | None = None,
+    on_stop: Callable[[int], None] | None = None,
 ) -> tuple[RunFolder, int | None]:
     """Start `job` and stay until it ends; returns its exit code, 128 + n for signal n.
 
     None instead of a code: the person detached. A supervisor that vanished counts as killed, 137; the run may live
     on then, and a stop ends it. `on_output` gets what the launcher writes. `on_interrupt` decides what Ctrl-C means,
     without it a stop; the second one hurries. TERM is passed on as TERM at once, since a platform that sends it
-    counts the seconds. LaunchError as in `start`.
+    counts the seconds. `on_stop` hears each signal that leads to a stop. LaunchError as in `start`.
     """
     caught = Caught()
     with caught.instead_of_default():
         folder = start(root, job)
         if on_start:
             on_start(folder)
-        return folder, Stay(folder, caught, grace or Grace(), on_output, on_interrupt).until_end()
+        return folder, Stay(folder, caught, grace or Grace(), on_output, on_interrupt, on_stop).until_end()
 
 
 def _check(job: Job) -> None:
