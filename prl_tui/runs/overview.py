@@ -92,7 +92,7 @@ def describe(folder: RunFolder, view: RunView) -> Overview:
         seen,
         view,
         cause,
-        smoke.result(info, seen, view, base_dir(folder, info)),
+        smoke.result(folder, info, seen, view, base_dir(folder, info)),
     )
 
 
