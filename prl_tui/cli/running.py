@@ -13,7 +13,7 @@ from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_
 from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import Report
-from prl_tui.i18n import nt, t, visible
+from prl_tui.i18n import nt, pad, t, visible
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
@@ -155,9 +155,10 @@ def runs(args: argparse.Namespace) -> int:
     for one in found:
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
         progress = overview.progress_words(one)
-        print(
-            f"{one.id}  {overview.state_word(one.status.state):<26} {began}  {visible(one.source):<32} {progress}".rstrip()
-        )
+        if one.quiet is not None:
+            progress = ", ".join(part for part in (progress, overview.reason(one)) if part)
+        state, source = pad(overview.status_word(one), 26), pad(visible(one.source), 32)
+        print(f"{one.id}  {state} {began}  {source} {progress}".rstrip())
     return Exit.OK
 
 

@@ -90,6 +90,7 @@ class _Told:
         self.phase = ""
         self.step = -1
         self.checkpoints = 0
+        self.quiet = 0.0
 
     def news(self, one: Overview) -> list[str]:
         view = one.view
@@ -103,6 +104,11 @@ class _Told:
         for checkpoint in view.checkpoints[self.checkpoints :]:
             lines.append(t("checkpoint {path}", path=checkpoint.path))
         self.checkpoints = len(view.checkpoints)
+        if one.quiet is not None and one.quiet >= 2 * self.quiet:  # told at once, then ever more rarely
+            lines.append("! " + overview.reason(one))
+            self.quiet = one.quiet
+        elif one.quiet is None:
+            self.quiet = 0.0
         return lines
 
 

@@ -167,7 +167,9 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"
-    yield f"if from {variable}; then {name}=${variable}; fi"
+    followed = ", ".join(template_keys(plan.config.settings[field.key].value)) if plan.config.follows(field.key) else ""
+    otherwise = f" else origin+={literal(', ' + t('follows {keys}', keys=followed))};" if followed else ""
+    yield f"if from {variable}; then {name}=${variable};{otherwise} fi"
     yield from _check(field, name, variable, value is not None)
     yield f'show {literal(field.key)} "${name}"'
 
@@ -203,7 +205,7 @@ def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str
 
 def _home(name: str) -> str:
     """A path's leading `~/` as a shell expands it where nothing is quoted."""
-    return f"${{{name}/#\\~\\//${{HOME-}}/}}"
+    return f'${{{name}/#\\~\\//"${{HOME-}}"/}}'  # quoted: bash 5.2 puts the match in place of a bare &
 
 
 def _workdir(plan: LaunchPlan) -> list[str]:

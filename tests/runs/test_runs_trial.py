@@ -20,18 +20,7 @@ from prl_tui.core.findings import Finding
 from prl_tui.core.plan import build
 from prl_tui.core.trial import Step, Trial
 from prl_tui.runs import trial
-
-RECIPE = """
-schema = 1
-name = "odd"
-title = { en = "odd" }
-launcher = "python"
-needs_gpu = false
-[program.python]
-script = "train.py"
-[presets.one]
-values = { training_env = "this" }
-"""
+from tests import odd_program
 
 
 @pytest.fixture
@@ -39,7 +28,7 @@ def program(tmp_path: Path, config_dir: Path):
     """Write train.py and a module beside it that it imports; the config that runs it."""
 
     def make(module: str, script: str = "import odd_module\n") -> RunConfig:
-        (config_dir / "odd.toml").write_text(RECIPE)
+        (config_dir / "odd.toml").write_text(odd_program.recipe())
         (tmp_path / "train.py").write_text(script)
         (tmp_path / "odd_module.py").write_text(module)
         return resolve(catalog.load([config_dir]).recipes["odd"], "one")

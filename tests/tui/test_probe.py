@@ -12,27 +12,8 @@ from prl_tui.runs import store
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
+from tests import odd_program
 from tests.tui.driving import App, configure, screen, text_of, wait_for
-
-RECIPE = """
-schema = 1
-name = "odd"
-title = { en = "odd" }
-launcher = "python"
-needs_gpu = false
-[program.python]
-script = "train.py"
-[[field]]
-key = "steps"
-type = "int"
-group = "schedule"
-label = { en = "steps" }
-default = 3
-min = 1
-max = 99
-[presets.one]
-values = { training_env = "this" }
-"""
 
 
 @pytest.fixture
@@ -40,7 +21,7 @@ def on_program(tmp_path, config_dir, monkeypatch):
     """The app on a program that imports a module with this text."""
 
     def make(module, smoke=""):
-        (config_dir / "odd.toml").write_text(RECIPE.replace("[[field]]", f"{smoke}[[field]]"))
+        (config_dir / "odd.toml").write_text(odd_program.recipe(smoke + odd_program.STEPS))
         (tmp_path / "train.py").write_text("import odd_module\nprint('ran', flush=True)\n")
         (tmp_path / "odd_module.py").write_text(module)
         monkeypatch.chdir(tmp_path)
