@@ -204,6 +204,8 @@ def test_a_smoke_test_that_dies_fails_and_is_not_promoted(cli, tmp_path: Path) -
     watched = cli("watch", started.out.strip(), "--plain")
     assert watched.code == 1
     assert "✗ smoke test failed: exit code 1" in watched.out
+    assert "✗ the first cause: rank 1: " in watched.err
+    assert "the whole log: " in watched.err
     refused = cli("launch", started.out.strip(), "--promote")
     assert refused.code == 1
     assert "smoke test failed" in refused.err
