@@ -226,7 +226,7 @@ def lines(report: Report) -> list[str]:
 
     config = report.config
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
-    out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]
+    out = [f"{name} · {report.stack.said}", *words.arithmetic(report)]
     if report.environment:
         out.insert(1, t("environment {words}", words=report.environment))
     if words.length(report):

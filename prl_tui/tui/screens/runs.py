@@ -116,7 +116,7 @@ class RunsScreen(Place):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
-        Binding("d", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
+        Binding("D,delete", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
         Binding("c,escape", "app.go('configure')", t("configure")),
         Binding("question_mark", "help", t("help")),
