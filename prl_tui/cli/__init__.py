@@ -63,8 +63,10 @@ def _parsed(words: list[str]) -> object:
     """What the words ask for; no words ask for the app, and cost no parser."""
     if not words:
         return None
+    from prl_tui.cli.argparse_words import speak
     from prl_tui.cli.parser import build
 
+    speak()
     return build(words).parse_args(words)
 
 

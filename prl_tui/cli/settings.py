@@ -12,6 +12,7 @@ from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import print_json, write_exact
 from prl_tui.core import assess, checks, stacks
+from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
@@ -78,9 +79,17 @@ def presets(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
+def _with_files_here(config: RunConfig) -> Batch | None:
+    if not config.recipe.data.write:
+        return None
+    from prl_tui.machine import given_files
+
+    return given_files.batch(config, Path.cwd())
+
+
 def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
     config = resolve(recipe, name)
-    batch = checks.check(config).batch
+    batch = _with_files_here(config) or checks.check(config).batch
     return {
         "preset": f"{recipe.name}/{name}",
         "title": str(recipe.presets[name].title),
@@ -217,7 +226,7 @@ def lines(report: Report) -> list[str]:
 
     config = report.config
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
-    out = [f"{name} · {report.stack.title}", *words.arithmetic(report)]
+    out = [f"{name} · {report.stack.said}", *words.arithmetic(report)]
     if report.environment:
         out.insert(1, t("environment {words}", words=report.environment))
     if words.length(report):

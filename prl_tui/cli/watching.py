@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from prl_tui.cli import running, streams
+from prl_tui.cli import failing, running, streams
 from prl_tui.cli.exits import Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
@@ -47,6 +47,7 @@ def tell_after(folder: RunFolder) -> None:
         return
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     print("\n".join(ending(one)), file=sys.stderr)
+    failing.tell(one, see=False)
 
 
 def follow_plain(folder: RunFolder) -> int:
@@ -58,8 +59,9 @@ def follow_plain(folder: RunFolder) -> int:
             print(line, flush=True)
     status = one.status
     print("\n".join(ending(one)), flush=True)
-    if status.exit_code == 0 and one.smoke is not None and not one.smoke.passed:
-        return int(Exit.FINDINGS)
+    failing.tell(one, see=False)
+    if one.smoke is not None and (one.smoke.passed or status.exit_code == 0):
+        return int(Exit.OK if one.smoke.passed else Exit.FINDINGS)
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 
@@ -88,6 +90,7 @@ class _Told:
         self.phase = ""
         self.step = -1
         self.checkpoints = 0
+        self.quiet = 0.0
 
     def news(self, one: Overview) -> list[str]:
         view = one.view
@@ -101,6 +104,11 @@ class _Told:
         for checkpoint in view.checkpoints[self.checkpoints :]:
             lines.append(t("checkpoint {path}", path=checkpoint.path))
         self.checkpoints = len(view.checkpoints)
+        if one.quiet is not None and one.quiet >= 2 * self.quiet:  # told at once, then ever more rarely
+            lines.append("! " + overview.reason(one))
+            self.quiet = one.quiet
+        elif one.quiet is None:
+            self.quiet = 0.0
         return lines
 
 

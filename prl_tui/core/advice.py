@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from prl_tui.core.batch import Batch
-from prl_tui.core.config import RunConfig, find_key, nearest
+from prl_tui.core.config import RunConfig, find_key, nearest_override
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.steps import Schedule, Steps
 from prl_tui.core.templates import PLACE
@@ -129,7 +129,7 @@ def _unread(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     known = [field.override for field in config.recipe.fields]
     for name in sorted(facts.inherited):
         if name.startswith("PRL_") and name not in known:
-            near = nearest(name, known)
+            near = nearest_override(config.recipe, name)
             told = t("{name} is set, and no field of {recipe} reads it.", name=name, recipe=config.recipe.name)
             why = t("{near} is the nearest name.", near=near) if near else ""
             yield Finding("environment-unread", "warning", find_key(config.recipe, near or "") or "", told, why)

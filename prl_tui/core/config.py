@@ -175,14 +175,48 @@ def find_key(recipe: Recipe, name: str) -> str | None:
     return folded[0] if len(folded) == 1 else None
 
 
+ALIKE = 0.05
+"""Differences of likeness (0 to 1) that say nothing about what was meant: `train` and `eval` are not equally long."""
+
+
 def nearest_key(recipe: Recipe, name: str) -> str | None:
-    """The known key that a mistyped one most resembles."""
-    return nearest(name, list(recipe.by_key))
+    """The known key that a mistyped one most resembles; of about equally near ones the most usual, as the form has them."""
+    return nearest(name, [field.key for field in usual(recipe)], ALIKE)
 
 
-def nearest(name: str, known: list[str]) -> str | None:
-    """The known word that a mistyped one most resembles, or None."""
+def nearest_override(recipe: Recipe, name: str) -> str | None:
+    """`nearest_key` for the variables that override fields, without the beginning that all of them have."""
+    short = {field.override.removeprefix("PRL_"): field.override for field in usual(recipe)}
+    near = nearest(name.removeprefix("PRL_"), list(short), ALIKE)
+    return short[near] if near else None
+
+
+def usual(recipe: Recipe) -> list[Field]:
+    """The fields, those that few people change last; evaluation comes after training in every recipe."""
+    return sorted(recipe.fields, key=lambda field: field.advanced)
+
+
+def nearest(name: str, known: list[str], alike: float = 0.0) -> str | None:
+    """The known word that a mistyped one most resembles, or None; the first of those that are `alike` near."""
     import difflib
 
-    found = difflib.get_close_matches(name.lower(), [word.lower() for word in known], n=1, cutoff=0.6)
-    return next((word for word in known if found and word.lower() == found[0]), None)
+    like = difflib.SequenceMatcher(b=name.lower())
+    found: list[tuple[float, str]] = []
+    for word in known:
+        like.set_seq1(word.lower())
+        if like.quick_ratio() >= CUTOFF and like.ratio() >= CUTOFF:
+            found.append((like.ratio(), word))
+        elif alike and _has_parts(word, name):
+            found.append((CUTOFF, word))
+    best = max((ratio for ratio, _ in found), default=0.0)
+    return next((word for ratio, word in found if ratio >= best - alike), None)
+
+
+CUTOFF = 0.6
+"""Likeness below which a word is another one; difflib's own."""
+
+
+def _has_parts(word: str, name: str) -> bool:
+    """`batch_size` for `per_device_train_batch_size`: every part of the name, two at least, is one of the word."""
+    parts = name.lower().replace("-", "_").split("_")
+    return len(parts) > 1 and set(parts) <= set(word.lower().split("_"))

@@ -26,20 +26,20 @@ WHAT = {
     "gradients-apart": mark("The {world} processes exchange no gradients: each trains a model of its own on {each} samples a step, and rank 0's is saved."),
     "no-update": mark("An epoch is {each} batches, and an update takes {steps}: nothing would be trained."),
     "deepspeed-triple": mark("train_batch_size {batch} is not {product} = {real}."),
-    "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs, and {gpus} are visible."),
-    "node-without-gpu": mark("The node has no GPU, and each of the {nproc} processes needs one."),
+    "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs; {gpus} visible."),
+    "node-without-gpu": mark("The node has no GPU, and each process needs one; processes: {nproc}."),
     "devices-repeated": mark("CUDA_VISIBLE_DEVICES={spec} names a GPU twice: torch then sees none."),
     "devices-none": mark("CUDA_VISIBLE_DEVICES={spec} leaves no GPU visible."),
-    "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}” and sees {count} GPUs."),
+    "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}”; GPUs it sees: {count}."),
     "devices-odd": mark("torch reads CUDA_VISIBLE_DEVICES={spec} as {read}."),
-    "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have: {count} GPUs remain visible."),
+    "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have; GPUs that remain visible: {count}."),
     "infer-workers-exceed-processes": mark("{workers} generation workers on {nproc} processes: only the first {nproc} get an engine, and requests to the others are lost."),
     "infer-workers-overlap": mark("{nproc} processes and {workers} generation workers on {gpus} GPUs share some of them: usually out of memory."),
     "async-generate-shares": mark("async_generate needs GPUs of its own for generation: {nproc} processes + {workers} workers are more than {gpus} GPUs."),
     "tensor-parallel-layout": mark("tensor_parallel_size {value} works only where processes, generation workers and visible GPUs are equally many."),
-    "vllm-one-gpu-each": mark("GRPO with vLLM needs as many visible GPUs as processes: {gpus} are visible, {nproc} processes are set."),
+    "vllm-one-gpu-each": mark("GRPO with vLLM needs as many visible GPUs as processes: visible {gpus}, processes {nproc}."),
     "gpus-divide": mark("{gpus} visible GPUs cannot be shared evenly by {nproc} processes."),
-    "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: {gpus} are visible, {nproc} processes are set."),
+    "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: visible {gpus}, processes {nproc}."),
     "node-rank-beyond": mark("node_rank {rank} must be below the number of nodes, {nodes}: they count from 0."),
     "master-addr-loopback": mark("master_addr {address} is this machine alone: the other nodes cannot meet there."),
     "tensor-parallel-divides": mark("vLLM tensor parallel {tensor_parallel} does not divide {world} processes."),
@@ -70,5 +70,5 @@ def what(violation: Violation) -> str:
 def why(violation: Violation, stack: Stack) -> str:
     """The reason behind a rule, in one sentence; "" where the first sentence says it all."""
     if violation.code == "num-generations-divides":
-        return t(_FILLS_WITH if stack.accumulation_counts else _FILLS_WITHOUT, stack=stack.title)
+        return t(_FILLS_WITH if stack.accumulation_counts else _FILLS_WITHOUT, stack=stack.said)
     return t(WHY[violation.code]) if violation.code in WHY else ""

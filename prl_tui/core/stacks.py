@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from prl_tui.core.value import Value
+from prl_tui.i18n import mark, t
 
 BothGiven = Literal["absent", "error", "agree"]
 
@@ -38,6 +39,20 @@ class Stack(Value):
     """Without validation data a hundredth of the training data is split off, unless the ratio is 0 (before 3.6)."""
     eval_rows_rule: bool = False
     """The validation set must fill one evaluation batch (ms-swift 3.6 and later)."""
+
+    @property
+    def said(self) -> str:
+        """The title in the language in force."""
+        return t(_SAID[self.title]) if self.title in _SAID else self.title
+
+
+_SAID = {
+    "ms-swift 3.3 (PRL's fork)": mark("ms-swift 3.3 (PRL's fork)"),
+    "ms-swift 4.4 and later": mark("ms-swift 4.4 and later"),
+    "TRL 0.27 and later": mark("TRL 0.27 and later"),
+    "MiniOneRec RL (the rule of TRL 0.15)": mark("MiniOneRec RL (the rule of TRL 0.15)"),
+}
+"""Titles that have words in them, for the catalogue."""
 
 
 STACKS: dict[str, Stack] = {

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from prl_tui.core import wordlist
 from prl_tui.core.config import template_keys
+from prl_tui.core.config import usual as usual_fields
 from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
@@ -115,6 +116,7 @@ def _functions(plan: LaunchPlan) -> list[str]:
         '  for choice in "$@"; do if [[ $value == "$choice" ]]; then return 0; fi; done',
         f'  fail "$variable {one_of}$*"',
         "}",
+        *_unread(),
         *(_one_file(one_file) if any(field.glob for field in plan.config.recipe.fields) else ()),
         *_free(plan),
         f'needed() {{ [[ -n $2 ]] || fail "$1 {needed}"; }}',
@@ -134,6 +136,12 @@ def _free(plan: LaunchPlan) -> list[str]:
     return lines
 
 
+def _unread() -> list[str]:
+    told = literal(t("warning: nothing reads this variable: "))
+    near = t("; the nearest name is ")
+    return [line.replace("TOLD", told).replace("NEAREST", near) for line in bash_words.NEAR]
+
+
 def _values(plan: LaunchPlan) -> Iterator[str]:
     """The fields, templates after the fields that they name."""
     config = plan.config
@@ -142,8 +150,8 @@ def _values(plan: LaunchPlan) -> Iterator[str]:
     fields = [field for field in config.recipe.fields if field.key not in fixed | silent.keys()]
     names = {field.override for field in config.recipe.fields}
     known = "|".join(["PRL_TUI_*", *sorted(names | ({bash_files.PLACE_VARIABLE} if plan.files else set()))])
-    told = literal(t("warning: nothing reads this variable: "))
-    yield f"for name in ${{!PRL_@}}; do case $name in {known}) ;; *) printf '%s\\n' {told}\"$name\" >&2 ;; esac; done"
+    usual = " ".join(field.override for field in usual_fields(config.recipe))
+    yield f'for name in ${{!PRL_@}}; do case $name in {known}) ;; *) unread "$name" {usual} ;; esac; done'
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))
     for field in config.recipe.fields:
         if field.key in silent:
@@ -167,7 +175,9 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"
-    yield f"if from {variable}; then {name}=${variable}; fi"
+    followed = ", ".join(template_keys(plan.config.settings[field.key].value)) if plan.config.follows(field.key) else ""
+    otherwise = f" else origin+={literal(', ' + t('follows {keys}', keys=followed))};" if followed else ""
+    yield f"if from {variable}; then {name}=${variable};{otherwise} fi"
     yield from _check(field, name, variable, value is not None)
     yield f'show {literal(field.key)} "${name}"'
 

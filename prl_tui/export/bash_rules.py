@@ -88,7 +88,7 @@ def _number(plan: LaunchPlan, part: str, otherwise: str) -> str:
 def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
     processes = _number(plan, "nproc_per_node", "0")
     told = t(
-        "{gpus} or {processes}: $processes processes need as many GPUs, and $visible are visible.",
+        "{gpus} or {processes}: $processes processes need as many GPUs; $visible visible.",
         gpus=_override(plan, "cuda_visible_devices"),
         processes=_override(plan, "nproc_per_node"),
     )
@@ -156,7 +156,7 @@ def _placement(plan: LaunchPlan) -> list[str]:
     lines = []
     if _key(plan, "async_generate"):
         told = t(
-            "{variable}: the generation workers need GPUs of their own, and $visible are visible.",
+            "{variable}: the generation workers need GPUs of their own; $visible visible.",
             variable=_override(plan, "async_generate"),
         )
         lines += _refuse(f"{_yes(plan, 'async_generate')} && {known} && (( processes + workers > visible ))", told)

@@ -28,6 +28,24 @@ SPLIT = [
     "}",
 ]
 
+NEAR = [
+    "unread() { # VARIABLE KNOWN...: says that nothing reads a variable, and which known one it nearly is",
+    "  local name=$1 known a b best='' least=3",
+    "  shift",
+    '  for known in "$@"; do # what stays of both without their common beginning and end: two characters at most',
+    "    a=$name b=$known",
+    '    while [[ -n $a && ${a:0:1} == "${b:0:1}" ]]; do a=${a:1} b=${b:1}; done',
+    '    while [[ -n $a && ${a: -1} == "${b: -1}" ]]; do a=${a%?} b=${b%?}; done',
+    "    if (( ${#a} > ${#b} )); then b=$a; fi",
+    "    if (( ${#b} < least && ${#known} - ${#b} > 6 )); then best=$known least=${#b}; fi",
+    "  done",
+    '  for known in "$@"; do # or the name has words of it, in their order',
+    "    if [[ -z $best && ${name#PRL_} == *_* && $known == ${name//_/*_}* ]]; then best=$known; fi",
+    "  done",
+    "  printf '%s\\n' TOLD\"$name${best:+NEAREST$best}\" >&2",
+    "}",
+]
+
 FREE = [
     "free() { # VARIABLE ENTRY...: exports NAME=VALUE entries; a NAME alone must be there already",
     "  local variable=$1 entry",

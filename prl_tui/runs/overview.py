@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE, RunStatus, State, status
 from prl_tui.telemetry import cause as causes
+from prl_tui.telemetry import quiet
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
 from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
@@ -40,6 +42,8 @@ class Overview:
     """Why it failed, where its logs say so."""
     smoke: Result | None = None
     """How a smoke test went, once it has ended."""
+    quiet: float | None = None
+    """Seconds without output, where it runs and that is longer than it should be (`telemetry.quiet`)."""
 
 
 def reader(folder: RunFolder) -> RunReader:
@@ -72,7 +76,12 @@ def overview(folder: RunFolder) -> Overview:
     return describe(folder, view)
 
 
-def describe(folder: RunFolder, view: RunView) -> Overview:
+def describe(
+    folder: RunFolder,
+    view: RunView,
+    patience: quiet.Patience = quiet.USUAL,
+    clock: Callable[[], float] = time.time,
+) -> Overview:
     """A run's line with what was read already."""
     info = folder.info()
     known = info if isinstance(info, dict) else {}
@@ -92,7 +101,8 @@ def describe(folder: RunFolder, view: RunView) -> Overview:
         seen,
         view,
         cause,
-        smoke.result(info, seen, view, base_dir(folder, info)),
+        smoke.result(folder, info, seen, view, base_dir(folder, info)),
+        quiet.quiet_for(view, clock(), seen.started, patience) if seen.state in {"starting", "running"} else None,
     )
 
 
@@ -118,6 +128,12 @@ def state_word(state: State) -> str:
     }[state]
 
 
+def status_word(one: Overview) -> str:
+    """A run's state as a person reads it; one that is silent for too long has a `!` before it."""
+    word = state_word(one.status.state)
+    return f"! {word.partition(' ')[2]}" if one.quiet is not None else word
+
+
 def progress_words(one: Overview) -> str:
     """`step 120 / 200` or the phase, "" where nothing is known."""
     progress = one.view.progress
@@ -129,6 +145,8 @@ def progress_words(one: Overview) -> str:
 
 def reason(one: Overview) -> str:
     """Why a run is as it is, in one line; "" where nothing more is known."""
+    if one.quiet is not None:
+        return quiet.words(one.quiet)
     return one.cause.words() if one.cause is not None else one.status.detail
 
 
@@ -140,7 +158,7 @@ def as_data(one: Overview) -> dict[str, Any]:
         "recipe": one.recipe,
         "preset": one.preset,
         "state": one.status.state,
-        "stalled": False,
+        "stalled": one.quiet is not None,
         "exit_code": one.status.exit_code,
         "created": one.created,
         "started": one.status.started,
@@ -149,7 +167,7 @@ def as_data(one: Overview) -> dict[str, Any]:
             "step": progress.step,
             "total": progress.total,
             "seconds_per_step": progress.seconds_per_step,
-            "eta_seconds": progress.eta_seconds,
+            "eta_seconds": progress.eta_seconds if one.quiet is None else None,
         }
         if progress
         else None,

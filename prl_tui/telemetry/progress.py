@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from prl_tui.telemetry.durations import parse_clock
@@ -162,6 +163,21 @@ class Pace:
         if last_time - time < _LEAST_SECONDS or last_step <= step:
             return None
         return (last_time - time) / (last_step - step)
+
+    def median_step(self) -> float | None:
+        """Usual seconds per step over all rows that are kept; one long evaluation does not change it."""
+        return _median([(late[1] - early[1]) / (late[0] - early[0]) for early, late in self._pairs()])
+
+    def median_report(self) -> float | None:
+        """Usual seconds between two rows of different steps."""
+        return _median([late[1] - early[1] for early, late in self._pairs()])
+
+    def _pairs(self) -> list[tuple[tuple[int, float], tuple[int, float]]]:
+        return [(early, late) for early, late in pairwise(self._points) if late[0] > early[0]]
+
+
+def _median(numbers: list[float]) -> float | None:
+    return sorted(numbers)[len(numbers) // 2] if numbers else None
 
 
 def pace_of(rows: Iterable[MetricRow]) -> Pace:

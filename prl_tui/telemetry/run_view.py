@@ -64,6 +64,10 @@ class RunView:
     (torchrun ends the rank that would say so when another one dies on its way out)."""
     last_output: float | None = None
     """When the console, the metrics or a rank's log last grew, in seconds since the epoch."""
+    step_seconds: float | None = None
+    """Usual (median) seconds per step, by the rows."""
+    report_seconds: float | None = None
+    """Usual (median) seconds between two rows."""
     behind: bool = False
     """More was there than one poll may read: the next one goes on."""
     problems: tuple[str, ...] = ()
@@ -195,6 +199,8 @@ class RunReader:
             errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
             done="done" in console.milestones.lines or _trained(table, console.milestones.ordered_checkpoints()),
             last_output=max((file.modified for file in files if file.modified is not None), default=None),
+            step_seconds=self._pace.step_seconds,
+            report_seconds=self._pace.report_seconds,
             behind=any(file.behind for file in files),
             problems=tuple(str(problem) for file in files for problem in file.problems),
         )
@@ -223,6 +229,8 @@ class _PaceOfTable:
     """The pace of the table that counts now; starts again when another one does."""
 
     def __init__(self) -> None:
+        self.step_seconds: float | None = None
+        self.report_seconds: float | None = None
         self._table: MetricTable | None = None
         self._count = 0
         self._pace = Pace()
@@ -231,9 +239,12 @@ class _PaceOfTable:
         """Recent seconds per step after all of the table's rows."""
         if table is not self._table:
             self._table, self._count, self._pace = table, 0, Pace()
-        for row in table.newest(table.count - self._count):
-            self._pace.add(row)
-        self._count = table.count
+            self.step_seconds = self.report_seconds = None
+        if table.count > self._count:
+            for row in table.newest(table.count - self._count):
+                self._pace.add(row)
+            self._count = table.count
+            self.step_seconds, self.report_seconds = self._pace.median_step(), self._pace.median_report()
         return self._pace.seconds_per_step()
 
 

@@ -267,6 +267,13 @@ class PrlApp(App[int]):
 
         self.run_worker(work, name="doctor", description="examine the box", thread=True, exit_on_error=False)
 
+    def action_command_palette(self) -> None:
+        """Every action by name; the framework's own asks in English."""
+        from textual.command import CommandPalette
+
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder=t("an action by name …"), id="--command-palette"))
+
     def action_leave(self) -> None:
         """Leave; runs go on."""
         feed = next((feed for feed in self._feeds.values() if feed.folder is self._first_watch), None)

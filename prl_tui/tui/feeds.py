@@ -14,6 +14,7 @@ from prl_tui.runs import history, overview
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry.quiet import USUAL, Patience
 
 
 class BoxFacts:
@@ -53,6 +54,8 @@ class RunFeed:
     """Follows one run until its end has been read."""
 
     folder: RunFolder
+    patience: Patience = USUAL
+    """How long the run may be silent before it is told."""
 
     def __post_init__(self) -> None:
         self._latest: Overview | None = None
@@ -76,7 +79,7 @@ class RunFeed:
         try:
             while not self._over.is_set():
                 view = reading.poll()
-                one = overview.describe(self.folder, view)
+                one = overview.describe(self.folder, view, self.patience)
                 if one.status.state not in ALIVE:
                     view = reading.poll(ended=True)
                     while view.behind and not self._over.is_set():

@@ -53,7 +53,7 @@ def runs_help() -> str:
         [
             t("Runs: newest first."),
             "",
-            t("enter  watch        x  stop        d  delete an ended run"),
+            t("enter  watch        x  stop        D  delete an ended run"),
             t("o  its settings in the form        c  configure      q  quit"),
         ]
     )

@@ -14,20 +14,24 @@ from prl_tui.runs import overview
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.durations import format_duration, format_speed
+from prl_tui.telemetry.run_view import RunView
 from prl_tui.tui.cells import safe
 
 BAR = 20
 """Cells of the progress bar."""
 
 
+_TONES = {"finished": "$text-success", "failed": "$text-error", "lost": "$text-warning"}
+
+
 def head(one: Overview, width: int) -> Content:
     """`run 7f3 · demo/two-ranks · ▸ running   step 120 / 200  60 %  ━━━╸────  7 it/s  16 s left  checkpoint 100`."""
     state = one.status.state
-    tone = {"finished": "$text-success", "failed": "$text-error", "lost": "$text-warning"}.get(state, "$text-accent")
+    tone = "$text-warning" if one.quiet is not None else _TONES.get(state, "$text-accent")
     parts: list[tuple[str, str]] = [
         (t("run {id}", id=safe(one.id)), "bold"),
         (f" · {safe(one.source)} · ", "$secondary"),
-        (overview.state_word(state), tone),
+        (overview.status_word(one), tone),
     ]
     room = width - sum(cell_len(text) for text, _ in parts)
     for text in _progress(one, room > 70):
@@ -50,9 +54,12 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     if with_bar:
         found.append(bar(share, BAR))
     if one.status.state in ALIVE:
-        if progress.eta_seconds is not None:
+        if one.quiet is not None:
+            found.append(t("{time} left", time="–"))
+        elif progress.eta_seconds is not None:
             found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
-        found.append(format_speed(progress.seconds_per_step))
+        if one.quiet is None:
+            found.append(format_speed(progress.seconds_per_step))
     else:
         found.append(took)
     if one.view.checkpoints:
@@ -85,19 +92,33 @@ def health(one: Overview) -> tuple[str, str]:
     status, view = one.status, one.view
     if status.state == "failed":
         return _failure(one), "bad"
-    if one.smoke is not None and status.state == "finished":
+    if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"
     if status.state == "finished":
         return "✓ " + t("finished, exit code 0; its settings and logs stay in {path}", path=one.folder.path), ""
-    if status.detail:
-        return status.detail, ""
+    return ("! " + _silence(one), "warn") if one.quiet is not None else (status.detail or _at_work(view), "")
+
+
+def _at_work(view: RunView) -> str:
+    """The newest row's numbers, or the phase before the first one."""
     row = view.last_row
     if row is not None:
         shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
-        return "✓ " + "   ".join(shown), ""
-    return "· " + overview.phase_words(view.phase), ""
+        return "✓ " + "   ".join(shown)
+    return "· " + overview.phase_words(view.phase)
+
+
+def _silence(one: Overview) -> str:
+    """How long a run says nothing, since when, and the ways to look closer."""
+    progress = one.view.progress
+    where = overview.progress_words(one) if progress is not None else overview.phase_words(one.view.phase)
+    return t(
+        "{silence}, the last was: {where}   1 GPUs   3 logs   x stops the run",
+        silence=overview.reason(one),
+        where=where,
+    )
 
 
 def _smoke(result: Result) -> tuple[str, str]:

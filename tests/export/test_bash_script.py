@@ -241,6 +241,7 @@ def test_the_gpu_list_and_the_programs_own_variables_can_be_overridden(standard:
     assert outcome.env["REASONING"] == "False"
     assert outcome.env["DATASET"] == "sim"
     assert outcome.argv[outcome.argv.index("--dataset") + 1] == "datasets/original/sim_train.jsonl"
+    assert "(file, follows DATASET)" in outcome.out
 
 
 @pytest.mark.parametrize("spec", ["GPU-1a,GPU-2b,GPU-3c,GPU-4d", "MIG-a,MIG-b,MIG-c,MIG-d", "0, 1, 2, 3", "3,2,1,0"])

@@ -111,4 +111,26 @@ def test_a_node_without_awk_and_grep_runs_the_script(tmp_path: Path) -> None:
     assert (outcome.err, outcome.code) == ("", 0)
     assert outcome.argv is not None
     refused = bench.run(text, PATH=str(bench.bin), PRL_NPROC_PER_NODE="3")
-    assert "2 are visible" in refused.err
+    assert "; 2 visible" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("variable", "near"),
+    [
+        ("PRL_PER_DEVICE_BATCH", "PRL_PER_DEVICE_TRAIN_BATCH_SIZE"),
+        ("PRL_BATCH_SIZE", "PRL_PER_DEVICE_TRAIN_BATCH_SIZE"),
+        ("PRL_EVAL_BATCH_SIZE", "PRL_PER_DEVICE_EVAL_BATCH_SIZE"),
+        ("PRL_NUM_GENRATIONS", "PRL_NUM_GENERATIONS"),
+        ("PRL_SAVE_STEP", "PRL_SAVE_STEPS"),
+        ("PRL_LR", ""),
+        ("PRL_ZZZ", ""),
+    ],
+)
+def test_a_variable_that_nothing_reads_is_named_with_the_nearest_that_something_does(
+    bench: Bench, variable: str, near: str
+) -> None:
+    text = script(resolve(catalog.load().recipes["prl-grpo"], "standard-2gpu"))
+    told = bench.run(text, **{variable: "2"}).err.splitlines()[0]
+    assert told == f"warning: nothing reads this variable: {variable}" + (
+        f"; the nearest name is {near}" if near else ""
+    )

@@ -157,6 +157,6 @@ async def test_a_folder_that_is_no_id_of_ours(app):
         await wait_for(pilot, lambda: pilot.app.screen.query("#health"), "its widgets")
         await wait_for(pilot, lambda: "[bold]�[2J" in text_of(pilot.app.screen.query_one("#head")), "its name")
         assert_clean(pilot.app)
-        await pilot.press("x", "R", "d")
+        await pilot.press("x", "R", "D")
         await pilot.pause()
         assert_clean(pilot.app)

@@ -111,16 +111,35 @@ async def test_delete_asks_and_deletes_only_an_ended_run(app, start):
         place = await runs_screen(pilot)
         await wait_for(pilot, lambda: place.rows.runs, "the run")
         for answer, there in (("escape", True), ("y", False)):
-            await pilot.press("d")
+            await pilot.press("D")
             await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
             await pilot.press(answer)
             await wait_for(pilot, lambda: pilot.app.screen is place, "the list again")
             await wait_for(pilot, lambda t=there: folder.path.exists() == t, f"there: {there}")
         alive = start(WAIT)
         await wait_for(pilot, lambda: [one for one in place.rows.runs if one.id == alive.id], "the other run")
-        await pilot.press("d", "y")
+        await pilot.press("D", "y")
         await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "alive" in n.message], "the refusal")
         assert alive.path.exists()
+
+
+async def test_d_the_cause_on_watch_deletes_nothing_in_the_list_where_esc_leads(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(FAILS)
+        await wait_for(pilot, lambda: over(folder), "its end")
+        await watch(pilot, folder)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the list")
+        await wait_for(pilot, lambda: pilot.app.screen.rows.runs, "the run")
+        place = pilot.app.screen
+        await pilot.press("d")
+        await pilot.pause()
+        assert pilot.app.screen is place
+        await pilot.press("D")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
+        await pilot.press("enter")
+        assert folder.path.exists()
 
 
 async def test_o_puts_a_runs_settings_into_the_form(app, start):

@@ -161,7 +161,7 @@ class ConfigureScreen(Place):
         facts = self.session.facts
         installed = facts.environment if facts is not None else ""
         place = t("environment {words}", words=installed) if installed else ""
-        about = [str(config.recipe.data.title), t("rules of {stack}", stack=stack.title), place]
+        about = [str(config.recipe.data.title), t("rules of {stack}", stack=stack.said), place]
         self.query_one(TopBar).say(" · ".join(part for part in about if part))
         name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
         self._say(

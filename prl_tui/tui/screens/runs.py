@@ -73,17 +73,26 @@ class RunList(Rows):
         one = self.runs[y]
         state = one.status.state
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
-        wide = width > 120
+        wide, silent = width > 120, one.quiet is not None
+        detailed = width > 130
         pieces: list[Piece] = [
             (fit(one.id, 7) + " ", "strong"),
-            (fit(overview.state_word(state), 25 if wide else 16) + " ", ROLE.get(state, "muted")),
+            (
+                fit(overview.status_word(one), 25 if wide else 16) + " ",
+                "warning" if silent else ROLE.get(state, "muted"),
+            ),
             (fit(began, 12) + " " if width > 90 else "", "muted"),
             (fit(one.source, 33 if wide else 20) + " ", ""),
+        ]
+        if silent and not detailed:
+            return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
+        pieces += [
             (fit(overview.progress_words(one), 21), ""),
             (fit(_took(one), 12 if wide else 9, right=True), "muted"),
         ]
-        if width > 130:
-            pieces.append(("   " + fit(one.status.detail, max(4, width - 124)), "muted"))
+        if detailed:
+            text = overview.reason(one) if silent else one.status.detail
+            pieces.append(("   " + fit(text, max(4, width - 124)), "warning" if silent else "muted"))
         return pieces
 
     def chosen(self, y: int) -> None:
@@ -107,7 +116,7 @@ class RunsScreen(Place):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
-        Binding("d", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
+        Binding("D,delete", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
         Binding("c,escape", "app.go('configure')", t("configure")),
         Binding("question_mark", "help", t("help")),

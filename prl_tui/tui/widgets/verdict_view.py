@@ -9,7 +9,7 @@ from textual.message import Message
 
 from prl_tui.core import words
 from prl_tui.core.findings import ORDER, Finding, Fix
-from prl_tui.i18n import t
+from prl_tui.i18n import nt, t
 from prl_tui.tui.cells import fit, wrap
 from prl_tui.tui.session import Verdict
 from prl_tui.tui.widgets.rows import Piece, Rows
@@ -145,7 +145,9 @@ def _head(verdict: Verdict) -> str:
         return text
     if verdict.can_launch:
         return f"{text} · {t('can launch here')}"
-    return f"{text} · {t('cannot launch here')}"
+    errors = sum(finding.severity == "error" for finding in verdict.here)
+    here = nt("✗ {n} error on this box", "✗ {n} errors on this box", errors)
+    return f"{text if verdict.report.count('warning') else '✓ ' + t('config ok')}   {here}"
 
 
 def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) -> list[Line]:

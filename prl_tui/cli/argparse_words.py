@@ -1,0 +1,53 @@
+"""argparse's own words in the language in force: its headings, its usage line, its errors.
+
+argparse asks gettext for each of them under a name of its own module, by the sentences that stand here (Python 3.10 to
+3.14); one that is not here stays English.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from prl_tui.i18n import language, mark, t
+
+WORDS = {
+    "usage: ": mark("usage: "),
+    "positional arguments": mark("positional arguments"),
+    "options": mark("options"),
+    "show this help message and exit": mark("show this help message and exit"),
+    "show program's version number and exit": mark("show program's version number and exit"),
+    "%(prog)s: error: %(message)s\n": mark("%(prog)s: error: %(message)s\n"),
+    "argument %(argument_name)s: %(message)s": mark("argument %(argument_name)s: %(message)s"),
+    "invalid choice: %(value)r (choose from %(choices)s)": mark("invalid choice: %(value)r (choose from %(choices)s)"),
+    "invalid %(type)s value: %(value)r": mark("invalid %(type)s value: %(value)r"),
+    "unrecognized arguments: %s": mark("unrecognized arguments: %s"),
+    "the following arguments are required: %s": mark("the following arguments are required: %s"),
+    "one of the arguments %s is required": mark("one of the arguments %s is required"),
+    "not allowed with argument %s": mark("not allowed with argument %s"),
+    "ignored explicit argument %r": mark("ignored explicit argument %r"),
+    "expected one argument": mark("expected one argument"),
+    "expected at most one argument": mark("expected at most one argument"),
+    "expected at least one argument": mark("expected at least one argument"),
+    "expected %s argument": mark("expected %s argument"),
+    "expected %s arguments": mark("expected %s arguments"),
+    "ambiguous option: %(option)s could match %(matches)s": mark(
+        "ambiguous option: %(option)s could match %(matches)s"
+    ),
+}
+"""By argparse's own sentences."""
+
+
+def _said(sentence: str) -> str:
+    return t(WORDS[sentence]) if sentence in WORDS else sentence
+
+
+def _counted(one: str, many: str, n: int) -> str:
+    return _said(one if n == 1 else many)
+
+
+def speak() -> None:
+    """Have argparse speak the language in force; English is its own."""
+    if language() == "en" and not hasattr(argparse, "_prl_spoken"):
+        return
+    for name, function in (("_", _said), ("ngettext", _counted), ("_prl_spoken", True)):
+        setattr(argparse, name, function)

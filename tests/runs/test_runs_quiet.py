@@ -1,0 +1,101 @@
+"""A run that hangs is told by its silence, in every place that lists it. The demo's ranks really hang (torch 2.13, gloo)."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from contextlib import redirect_stdout
+
+import pytest
+
+from prl_tui.cli import demo
+from prl_tui.cli.watching import _Told
+from prl_tui.core import plan
+from prl_tui.runs import launcher, overview, plans, stop
+from prl_tui.telemetry.quiet import Patience
+from tests.runs.helpers import until
+
+TALKS = "import time\nprint('loading the weights', flush=True)\ntime.sleep(600)"
+
+
+@pytest.fixture
+def alive(root):
+    """A real run that says one line and no more."""
+    folder = launcher.start(root, launcher.Job((sys.executable, "-uc", TALKS)))
+    until(lambda: folder.output.exists() and folder.output.read_text(), "its line")
+    yield folder
+    stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
+    assert stop.wait(folder, 10.0)
+
+
+def looked(folder, seconds=0.0):
+    """The run as it is, seen so many seconds later."""
+    reading = overview.reader(folder)
+    one = overview.describe(folder, reading.poll(), clock=lambda: time.time() + seconds)
+    reading.close()
+    return one
+
+
+def test_a_silent_run_is_stalled_in_the_data_and_in_its_words(alive):
+    assert overview.as_data(looked(alive))["stalled"] is False
+    assert overview.status_word(looked(alive)) == "◦ starting"
+    late = looked(alive, 1000)
+    assert overview.as_data(late)["stalled"] is True
+    assert overview.as_data(late)["state"] == "starting"
+    assert overview.as_data(late)["detail"] == "no output for 16 min"
+    assert overview.status_word(late) == "! starting"
+
+
+def test_an_ended_run_is_never_stalled(root, alive):
+    stop.stop(alive, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
+    assert stop.wait(alive, 10.0)
+    assert overview.as_data(looked(alive, 10_000))["stalled"] is False
+
+
+def test_the_list_of_runs_says_it(alive, root, monkeypatch):
+    from argparse import Namespace
+
+    from prl_tui.cli import running
+
+    monkeypatch.setattr("prl_tui.machine.paths.runs_dir", lambda: root)
+    monkeypatch.setattr("prl_tui.runs.overview.overviews", lambda *_: [looked(alive, 1000)])
+    out = io.StringIO()
+    with redirect_stdout(out):
+        running.runs(Namespace(n=0, json=False))
+    assert "! starting" in out.getvalue()
+    assert "no output for 16 min" in out.getvalue()
+
+
+def test_plain_lines_say_it_at_once_and_then_ever_more_rarely(alive):
+    told = _Told()
+    told.news(looked(alive))
+    seen = [told.news(looked(alive, seconds)) for seconds in (910, 930, 1200, 1830, 1900)]
+    assert [bool(lines) for lines in seen] == [True, False, False, True, False]
+    assert seen[0] == ["! no output for 15 min"]
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_two_real_ranks_of_which_one_hangs_are_stalled_soon_after_their_last_step(root):
+    pytest.importorskip("torch")
+    config = demo.config(["max_steps=200", "hang_rank=1", "hang_step=12"])
+    folder = launcher.start(root, plans.job(plan.build(config), root.parent))
+    patience = Patience(least=3.0, steps=10.0, reports=3.0)
+    reading = overview.reader(folder)
+    try:
+        until(lambda: (v := reading.poll()).progress is not None and v.progress.step >= 11, "step 11", 120)
+        one = until(
+            lambda: (seen := overview.describe(folder, reading.poll(), patience)).quiet is not None and seen,
+            "silence",
+            60,
+        )
+        assert one.view.progress.step == 11
+        assert 3.0 < one.quiet < 30.0
+        data = overview.as_data(one)
+        assert (data["state"], data["stalled"], data["progress"]["eta_seconds"]) == ("running", True, None)
+        assert overview.describe(folder, reading.view).quiet is None, "the usual patience is minutes"
+    finally:
+        reading.close()
+        stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.5), by="test")
+        assert stop.wait(folder, 60.0)
