@@ -32,7 +32,9 @@ def ask(app: PrlApp, session: Session) -> None:
     config = session.config
     name = safe(f"{config.recipe.name}-{config.preset or 'own'}.sh").replace("/", "-")
     endings = ", ".join(f"{SUFFIX[name]} {name}" for name in fitting(session.verdict.plan))
-    hint = t("The ending says the format: {endings}", endings=endings)
+    hint = t(
+        "The ending says the format: {endings}. A name alone is put into {folder}", endings=endings, folder=Path.cwd()
+    )
 
     def answered(text: str | None) -> None:
         if text and text.strip():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from prl_tui.i18n import t
 
 
-def configure_help() -> str:
-    """Help of the configure screen."""
+def configure_help(field: str = "") -> str:
+    """Help of the configure screen; `field`: what stands before it, of the setting under the cursor."""
     return "\n".join(
         [
+            *([field, ""] if field else []),
             t("Configure: choose a preset, change fields, read the verdict, launch it."),
             "",
             t("↑ ↓  move between settings        tab  the next pane"),

@@ -86,7 +86,7 @@ async def test_the_footer_of_each_screen_fits(app, width):
         await configure(pilot)
         await wait_for(pilot, lambda: "q quit" in screen(pilot.app).split("\n")[-1], "the whole footer")
         await pilot.press("R")
-        await wait_for(pilot, lambda: "d delete" in screen(pilot.app), "the runs screen")
+        await wait_for(pilot, lambda: "D delete" in screen(pilot.app), "the runs screen")
         assert "q quit" in screen(pilot.app).split("\n")[-1]
         pilot.app.open_run(launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "print(1)"))))
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")

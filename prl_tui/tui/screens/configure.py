@@ -16,6 +16,7 @@ from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.session import Session
+from prl_tui.tui.widgets.form_words import about_field
 from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
 
@@ -238,11 +239,16 @@ class ConfigureScreen(Place):
 
     def on_settings_form_moved(self, event: SettingsForm.Moved) -> None:
         """Say what the field is."""
-        field = self.session.config.recipe.by_key.get(event.key)
-        if field is not None:
-            carrier = field.flag or field.env
-            head = "  ".join(part for part in (carrier, field.override) if part)
-            self._say("#about", Content.assemble((safe(str(field.help)), ""), (f"  {safe(head)}", "$secondary")))
+        self._describe(event.key)
+
+    def _describe(self, key: str) -> None:
+        """What a field is, in the lines that there are; `?` has all of a longer one."""
+        field = self.session.config.recipe.by_key.get(key)
+        about = self.query_one("#about", Static)
+        if not about.size.width:
+            self.call_after_refresh(self._describe_again)  # mounted a moment ago, not laid out yet
+        elif field is not None:
+            self._say("#about", about_field(field, about.content_size.width, about.content_size.height))
 
     def on_verdict_view_applied(self, event: VerdictView.Applied) -> None:
         """A way out."""
@@ -329,8 +335,13 @@ class ConfigureScreen(Place):
         self.verdict.focus()
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
-        """A preview that comes into sight shows what is now."""
+        """A preview that comes into sight shows what is now, and the help of a field takes the new lines."""
         self.call_after_refresh(self.update)
+        self.call_after_refresh(self._describe_again)
+
+    def _describe_again(self) -> None:
+        if self._ready and self.query("#about") and self.query_one("#about").size.width:
+            self._describe(self.form.key)
 
     def _show_only(self, view: str) -> None:
         for name in VIEWS:
@@ -366,7 +377,8 @@ class ConfigureScreen(Place):
         from prl_tui.tui.help import configure_help
         from prl_tui.tui.screens.dialogs import Help
 
-        self.app.push_screen(Help(configure_help()))
+        field = self.session.config.recipe.by_key.get(self.form.key)
+        self.app.push_screen(Help(configure_help(safe(f"{field.label}: {field.help}") if field is not None else "")))
 
     def action_launch(self) -> None:
         """Start the run on this box, as it is now."""

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+from textual.content import Content
+
 from prl_tui.core.config import Source
-from prl_tui.core.recipe import Group
+from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
+from prl_tui.tui.cells import fit, safe, wrap
+
+
+def about_field(field: Field, width: int, height: int) -> Content:
+    """A field's help and what carries it, in so many lines; where they are too few, an ellipsis and the key for all."""
+    carriers = safe("  ".join(part for part in (field.flag or field.env, field.override) if part))
+    lines = wrap(str(field.help), width)
+    if len(lines) > height > 0:
+        lines = [*lines[: height - 1], fit(lines[height - 1] + " …", width - 3).rstrip().rstrip("… ") + " … ?"]
+        return Content("\n".join(lines))
+    room = width - cell_len(lines[-1]) - 2
+    if cell_len(carriers) > room and len(lines) < height:
+        return Content.assemble("\n".join(lines), ("\n" + fit(carriers, width), "$secondary"))
+    return Content.assemble("\n".join(lines), (f"  {fit(carriers, room)}" if room > 0 else "", "$secondary"))
 
 
 def group_word(group: Group) -> str:
