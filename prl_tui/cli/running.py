@@ -15,7 +15,7 @@ from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import Report
 from prl_tui.i18n import nt, pad, t, visible
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, overview, plans, smoke, store
+from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder
 
@@ -45,7 +45,7 @@ def launch(args: argparse.Namespace) -> int:
         return _dry_run(report)
     job = job_of(report, more)
     if args.foreground:
-        return foreground(job)
+        return foreground(job, args.json)
     folder = begin(job)
     if args.json:
         print_json({"id": folder.id, "folder": str(folder.path)}, None)
@@ -76,45 +76,56 @@ def begin(job: launcher.Job) -> RunFolder:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
 
-def foreground(job: launcher.Job) -> int:
-    """Start a job and stay: its output on stdout, its exit code as ours."""
+def foreground(job: launcher.Job, as_json: bool = False) -> int:
+    """Start a job and stay: its output on stdout, its exit code as ours; 128 + n where signal n to us stopped it.
+
+    `as_json`: stdout gets how it ended instead, as in `runs --json`, and stderr its output.
+    """
     lost: list[str] = []
 
     def show(data: bytes) -> None:
         if lost:
             return
         try:
-            write_exact(data)
+            write_exact(data, 2 if as_json else 1)
         except (BrokenPipeError, OutputLostError) as error:  # the run goes on, and its code is still ours
             lost.append(str(error))
-            drop_stdout()
+            if not as_json:
+                drop_stdout()
             if isinstance(error, OutputLostError):
                 print(t("the output cannot be written: {reason}.", reason=error), file=sys.stderr)
 
     def told(folder: RunFolder) -> None:
         print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
 
-    stopped: list[launcher.Answer] = []
+    stopped: list[int] = []
 
     def interrupted(folder: RunFolder) -> launcher.Answer:
-        answer = _ask_on_interrupt(folder) if sys.stdin.isatty() else "stop"
-        if answer == "stop":
-            stopped.append(answer)
-        return answer
+        return _ask_on_interrupt(folder) if sys.stdin.isatty() else "stop"
 
     try:
         folder, code = launcher.run_foreground(
-            paths.runs_dir(), job, on_start=told, on_output=show, on_interrupt=interrupted
+            paths.runs_dir(), job, on_start=told, on_output=show, on_interrupt=interrupted, on_stop=stopped.append
         )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
-    if stopped:  # whatever code the engine gives when it is interrupted: torchrun's is 1
-        return Exit.INTERRUPTED
-    if smoke.KEY in job.info and code is not None:
-        from prl_tui.cli import smoking
+    if code is None:
+        if as_json:
+            print_json({"id": folder.id, "folder": str(folder.path)}, None)
+        return Exit.OK
+    one = overview.overview(folder)
+    if stopped and one.status.stopped_by_person:  # whatever code the engine gives then: torchrun's is 1
+        code = 128 + stopped[0]
+    elif one.smoke is not None:
+        print(one.smoke.words(), file=sys.stderr)
+        code = Exit.OK if one.smoke.passed else code or Exit.FINDINGS
+    from prl_tui.cli import failing
 
-        return smoking.told(folder, code)
-    return Exit.OK if code is None else code
+    if not stopped:
+        failing.tell(one)
+    if as_json:
+        print_json({**overview.as_data(one), "code": int(code), "cause": failing.as_data(one)}, None)
+    return code
 
 
 def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
@@ -127,9 +138,9 @@ def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
 
 
 def _dry_run(report: Report) -> int:
-    from prl_tui.export.formats import command
+    from prl_tui.export.formats import FORMATS
 
-    print(command(launch_plans.build(report.config)).text, end="")
+    print(FORMATS["command"](launch_plans.build(report.config)).text, end="")
     return Exit.OK
 
 

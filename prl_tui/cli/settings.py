@@ -12,6 +12,7 @@ from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import print_json, write_exact
 from prl_tui.core import assess, checks, stacks
+from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
@@ -78,9 +79,17 @@ def presets(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
+def _with_files_here(config: RunConfig) -> Batch | None:
+    if not config.recipe.data.write:
+        return None
+    from prl_tui.machine import given_files
+
+    return given_files.batch(config, Path.cwd())
+
+
 def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
     config = resolve(recipe, name)
-    batch = checks.check(config).batch
+    batch = _with_files_here(config) or checks.check(config).batch
     return {
         "preset": f"{recipe.name}/{name}",
         "title": str(recipe.presets[name].title),
@@ -246,10 +255,18 @@ def export(args: argparse.Namespace) -> int:
         if not args.allow_errors:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
-    exported = FORMATS[args.format](plans.build(_for_stack(report.config, args.stack)))
-    for loss in (*exported.losses, *_stack_lost(report.config, args)):
-        print(f"! {loss}", file=sys.stderr)
-    if args.output is None or args.output == "-":
+    plan = plans.build(_for_stack(report.config, args.stack))
+    if refusal := FORMATS[args.format].refused(plan):
+        raise CommandError(f"--format {args.format}: {refusal}")
+    exported = FORMATS[args.format](plan)
+    lost = [*exported.losses, *_stack_lost(report.config, args)]
+    for loss in lost:
+        print(visible(f"! {loss}"), file=sys.stderr)
+    if args.json:
+        print_json({"format": args.format, "text": exported.text, "executable": exported.executable, "losses": lost})
+        if args.output is None or args.output == "-":
+            return Exit.OK
+    elif args.output is None or args.output == "-":
         write_exact(exported.text.encode())
         return Exit.OK
     from prl_tui.cli.writing import write

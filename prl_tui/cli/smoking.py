@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
+from prl_tui.cli import box
 from prl_tui.cli.exits import CommandError, Exit
-from prl_tui.core import smoke
+from prl_tui.core import checks
 from prl_tui.core.config import RunConfig
 from prl_tui.i18n import t
 from prl_tui.machine import paths
@@ -23,12 +25,15 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
         return _promoted(args, config), {}
     if args.smoke < 1:
         raise CommandError(t("--smoke {n}: at least one step is needed; --smoke 2 would work.", n=args.smoke))
-    if not smoke.possible(config):
-        told = t("{recipe} has no field that ends a run after so many steps: its file has no [smoke].",
-                 recipe=config.recipe.name)  # fmt: skip
-        raise CommandError(told, Exit.IMPOSSIBLE)
-    wanted = smoke.wanted(config, args.smoke)
-    return smoke.shrink(config, args.smoke), {smokes.KEY: smokes.record(wanted)}
+    facts = box.facts_here(config, use_env=args.use_env)
+    try:
+        short, wanted = smokes.prepare(checks.check(config, facts, args.stack or ""), facts, args.smoke, Path.cwd())
+    except OSError as error:
+        told = t("{path} cannot be written: {reason}", path=error.filename, reason=error.strerror or error)
+        raise CommandError(told, Exit.IMPOSSIBLE) from None
+    if wanted.watched:
+        print(smokes.watched_words(config, wanted.steps), file=sys.stderr)
+    return short, {smokes.KEY: smokes.record(wanted)}
 
 
 def _promoted(args: argparse.Namespace, config: RunConfig) -> RunConfig:
@@ -44,12 +49,3 @@ def _promoted(args: argparse.Namespace, config: RunConfig) -> RunConfig:
     if not one.smoke.passed:
         raise CommandError(f"{one.smoke.words()}.", Exit.FINDINGS)
     return full
-
-
-def told(folder: RunFolder, code: int) -> int:
-    """Say how a smoke test in the foreground went; its exit code."""
-    one = overview.overview(folder)
-    if one.smoke is None:
-        return code
-    print(one.smoke.words(), file=sys.stderr)
-    return code or (Exit.OK if one.smoke.passed else Exit.FINDINGS)

@@ -102,12 +102,13 @@ def end(code: int) -> None:
     sys.exit(code)
 
 
-def write_exact(data: bytes) -> None:
-    """Bytes on stdout as they are: a file's text, an engine's own output. Raises as `Harmless.write`."""
-    sys.stdout.flush()
+def write_exact(data: bytes, number: int = 1) -> None:
+    """Bytes on stdout (2: stderr) as they are: a file's text, an engine's own output. Raises as `Harmless.write`."""
+    stream = sys.stderr if number == 2 else sys.stdout
+    stream.flush()
     try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from prl_tui.cli import running, streams
+from prl_tui.cli import failing, running, streams
 from prl_tui.cli.exits import Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
@@ -47,6 +47,7 @@ def tell_after(folder: RunFolder) -> None:
         return
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     print("\n".join(ending(one)), file=sys.stderr)
+    failing.tell(one, see=False)
 
 
 def follow_plain(folder: RunFolder) -> int:
@@ -58,8 +59,9 @@ def follow_plain(folder: RunFolder) -> int:
             print(line, flush=True)
     status = one.status
     print("\n".join(ending(one)), flush=True)
-    if status.exit_code == 0 and one.smoke is not None and not one.smoke.passed:
-        return int(Exit.FINDINGS)
+    failing.tell(one, see=False)
+    if one.smoke is not None and (one.smoke.passed or status.exit_code == 0):
+        return int(Exit.OK if one.smoke.passed else Exit.FINDINGS)
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 

@@ -38,9 +38,24 @@ class Hunt(NamedTuple):
     forced: frozenset[str]
     readers: list[set[str]]
     """For each broken rule the parts of which one must change."""
+    known: dict[str, tuple[int, int, int]]
+    """What was asked before: the bounds of a part and its origin, which a search needs ten thousand times."""
 
     def bounds(self, part: str) -> tuple[int, int]:
         """The least and the greatest value of a whole number."""
+        return self._numbers(part)[:2]
+
+    def origin(self, part: str) -> int:
+        """Where a change starts: the value as it is, or the bound that it oversteps, else the preset's."""
+        return self._numbers(part)[2]
+
+    def _numbers(self, part: str) -> tuple[int, int, int]:
+        if part not in self.known:
+            least, high = self._bounds(part)
+            self.known[part] = (least, high, self._origin(part, least, high))
+        return self.known[part]
+
+    def _bounds(self, part: str) -> tuple[int, int]:
         field = self.config.recipe.by_key[self.config.recipe.part(part)]
         least = 0 if part == "node_rank" else 2 if part == "num_generations" and self.case.rule == "grpo" else 1
         high = int(field.max) if field.max is not None else 1 << 20
@@ -74,9 +89,8 @@ class Hunt(NamedTuple):
         start = self.origin(part)
         yield from sorted((n for n in jumps - set(found) if within.has(n)), key=lambda n: abs(n - start))
 
-    def origin(self, part: str) -> int:
-        """Where a change starts: the value as it is, or the bound that it oversteps, else the preset's."""
-        now, (least, high) = self.case.values[part], self.bounds(part)
+    def _origin(self, part: str, least: int, high: int) -> int:
+        now = self.case.values[part]
         if isinstance(now, int):
             return now if part not in self.forced else min(max(now, least), high)
         preset = repairs.preset_number(self.config, part)

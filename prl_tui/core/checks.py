@@ -213,7 +213,7 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     return [Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix)]
 
 
-def figures(config: RunConfig, stack_name: str = "") -> Batch:
-    """The batch of a config alone, without looking for fixes."""
+def figures(config: RunConfig, stack_name: str = "", facts: Facts | None = None) -> Batch:
+    """The batch of a config alone, without looking for fixes; `facts` has the config files of the person's that are here."""
     stack = assess.stack_of(config, stack_name)
-    return assess.assess(assess.case(_through_files(config, _NOTHING)[0], stack, None)).batch
+    return assess.assess(assess.case(_through_files(config, facts or _NOTHING)[0], stack, None)).batch

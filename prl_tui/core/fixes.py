@@ -33,8 +33,8 @@ TRIES = 64
 """How many values of one field are judged in full before it is given up."""
 RADII = (4, 16, 64)
 """How far several fields may move together, the near first."""
-EFFORT, FAR_EFFORT = 600, 300
-"""How many values all tries of several fields may look at, near and far."""
+EFFORT, FAR_EFFORT, KNOWN_EFFORT = 600, 300, 240
+"""How many values all tries of several fields may look at: near, far, and where changes that work are known already."""
 
 
 INVOLVED: dict[str, set[str]] = {
@@ -95,7 +95,7 @@ def _works(hunt: Hunt) -> list[dict[str, Any]]:
     least = max(1, len(hunt.forced))
     for size in range(least, least + 3):
         last = bool(known) and size == len(known[0])
-        works = _single(hunt) if size == 1 else _several(hunt, size, far=not last)
+        works = _single(hunt) if size == 1 else _several(hunt, size, not last, KNOWN_EFFORT if known else EFFORT)
         if works or last:
             return works + [changes for changes in known if last and changes not in works]
     return known
@@ -111,7 +111,7 @@ def _from_preset(hunt: Hunt) -> list[dict[str, Any]]:
         return [given]
     rest = _hunt(hunt.config, case, found, frozenset())
     rest = rest._replace(parts=[part for part in rest.parts if part not in hunt.forced])
-    return [{**changes, **given} for changes in _single(rest) or _several(rest, 2, far=True)]
+    return [{**changes, **given} for changes in _single(rest) or _several(rest, 2, far=True, effort=EFFORT)]
 
 
 def _hunt(config: RunConfig, case: Case, found: Assessment, forced: frozenset[str]) -> Hunt:
@@ -122,7 +122,7 @@ def _hunt(config: RunConfig, case: Case, found: Assessment, forced: frozenset[st
     open_parts = involved | (space.neighbours(rules, involved, case.followers) - {"nnodes", "node_rank"})
     open_parts |= {"async_generate"} if "nproc_per_node" in open_parts and case.values.get("async_generate") else set()
     may = [part for part in TUNABLE if part in case.values and part in open_parts and _can_change(case, part, forced)]
-    return Hunt(config, case, rules, may, forced, readers)
+    return Hunt(config, case, rules, may, forced, readers, {})
 
 
 def _can_change(case: Case, part: str, forced: frozenset[str]) -> bool:
@@ -212,14 +212,17 @@ class _Trial:
     def __init__(self, hunt: Hunt, effort: list[int]) -> None:
         self.hunt, self.effort = hunt, effort
         self.works: list[tuple[float, dict[str, Any]]] = []
+        self._known: dict[tuple[str, ...], tuple[Space, dict[str, float]]] = {}
 
     def run(self, parts: tuple[str, ...], most: float, far: bool) -> None:
         """Try these parts; `most` is the cost that is not exceeded, `far` jumps instead of creeping."""
-        self._at, self._most, self._far = Space(self.hunt.case, self.hunt.rules, parts), most, far
-        least = {part: self._least(part) for part in parts}
-        self._rest = least
-        if far or sum(least.values()) <= self._limit():
-            self._go(parts if far else self._tightest_first(parts, least), {}, 0.0)
+        self._most, self._far = most, far
+        if parts not in self._known:  # the same ones come again with every radius
+            self._at = Space(self.hunt.case, self.hunt.rules, parts)
+            self._known[parts] = (self._at, {part: self._least(part) for part in parts})
+        self._at, self._rest = self._known[parts]
+        if far or sum(self._rest.values()) <= self._limit():
+            self._go(parts if far else self._tightest_first(parts, self._rest), {}, 0.0)
 
     def _limit(self) -> float:
         return min(self._most, self.works[-1][0] if len(self.works) >= MOST else self._most)
@@ -271,7 +274,7 @@ class _Trial:
         return True
 
 
-def _several(hunt: Hunt, size: int, far: bool) -> list[dict[str, Any]]:
+def _several(hunt: Hunt, size: int, far: bool, effort: int) -> list[dict[str, Any]]:
     """Changes of `size` fields that work, smallest change first; `far` looks farther off too. Tried where no smaller do."""
     free = [part for part in hunt.parts if part not in hunt.forced]
     sets = [
@@ -279,14 +282,14 @@ def _several(hunt: Hunt, size: int, far: bool) -> list[dict[str, Any]]:
         for more in combinations(free, size - len(hunt.forced))
         if all(read & (hunt.forced | set(more)) for read in hunt.readers)
     ]
-    trial = _Trial(hunt, [EFFORT])
+    trial = _Trial(hunt, [effort])
     for radius in RADII if size < 4 else ():
         for parts in sets:
             trial.run(parts, radius, far=False)
         if trial.works:
             break
     if far and not trial.works:
-        trial.effort[0] = FAR_EFFORT
+        trial.effort[0] = min(effort, FAR_EFFORT)
         for parts in sets:
             for order in (parts, (*parts[1:-1], parts[-1], parts[0])) if parts[-1] != space.DEVICES else (parts,):
                 trial.run(order, float("inf"), far=True)

@@ -139,22 +139,48 @@ class Outputs(Value):
 
 
 class Smoke(Value):
-    """The fields that make a run short, so that a few steps show whether it works."""
+    """The fields that make a run short, so that a few steps show whether it works. Without any it is watched and stopped."""
 
     steps: str = ""
-    """The field that ends a run after so many optimizer steps; "" where there is none: no smoke test then."""
+    """The field that ends a run after so many optimizer steps."""
+    epochs: str = ""
+    """The field with the passes over the data, where the program takes a share of one."""
+    rows: tuple[str, ...] = ()
+    """For `epochs`: fields that name data with at most the rows of an epoch, where `batch.rows` has none."""
+    cut: tuple[str, ...] = ()
+    """Fields that name data of one record a line, which a smoke test cuts to the first ones."""
+    log_every: int = 1
+    """Micro-batches between two logged lines, where no field sets it."""
+    by_epoch: bool = False
+    """The log counts passes over the data, not steps."""
     log: str = ""
     """The field with the steps between two logged lines."""
     evaluate: str = ""
     """The field with the steps between two evaluations."""
     save: str = ""
     """The field with the steps between two checkpoints."""
+    saves_in: str = ""
+    """The field that names the folder of `checkpoint-N`, for a program whose log does not name its checkpoints."""
     always_evaluates: bool = False
-    """The program brings its own data to evaluate on."""
+    """The program evaluates without being asked to."""
+    evaluated: str = ""
+    """The metric of a training row that an evaluation gives, for a program without rows of its own for that."""
     values: dict[str, Any] = {}
     """Other fields that saving by steps needs, such as `save_strategy = "steps"`."""
     evaluating: dict[str, Any] = {}
     """Other fields that evaluating by steps needs."""
+    arguments: str = ""
+    """The field of free arguments that get those of `words` too."""
+    words: str = ""
+    """The field with the arguments that a person gives for a smoke test; `{steps}` in them is its number of steps."""
+    failures: tuple[str, ...] = ()
+    """Patterns of lines that tell of a failed step after which the program goes on."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every field that it names."""
+        named = (self.steps, self.epochs, self.log, self.evaluate, self.save, self.saves_in, self.arguments, self.words)
+        return tuple(key for key in (*named, *self.rows, *self.cut, *self.values, *self.evaluating) if key)
 
 
 class RecipeFile(Value, kw_only=True):
@@ -235,6 +261,12 @@ def outputs_of(table: Mapping[str, Any]) -> Outputs:
     return Outputs(anchors=anchors, **lists)
 
 
+def smoke_of(table: Mapping[str, Any]) -> Smoke:
+    """What makes a run short, from its table, which has been shape-checked."""
+    lists = {name: tuple(table[name]) for name in ("rows", "cut", "failures") if name in table}
+    return Smoke(**{**table, **lists})
+
+
 def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     """A recipe file from its table, which has been shape-checked."""
     found = dict(table)
@@ -250,7 +282,7 @@ def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     found["batch"] = Batch(**{**batch, **lists})
     found["outputs"] = outputs_of(found.get("outputs", {}))
     found["write"] = tuple(templates.template_of(one) for one in found.get("write", ()))
-    found["smoke"] = Smoke(**found.get("smoke", {}))
+    found["smoke"] = smoke_of(found.get("smoke", {}))
     for name in ("arguments", "shared", "files"):
         if name in found:
             found[name] = tuple(found[name])
@@ -313,9 +345,8 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, ch
                 raise ValueError(f"presets.{preset_name}.values.{key}: there is no such field")
     if data.cpu and data.cpu not in known:
         raise ValueError(f"cpu: there is no field {data.cpu}")
-    smoke = data.smoke
-    for key in (smoke.steps, smoke.log, smoke.evaluate, smoke.save, *smoke.values, *smoke.evaluating):
-        if key and key not in known:
+    for key in data.smoke.keys:
+        if key not in known:
             raise ValueError(f"smoke: there is no field {key}")
     fields = [
         replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
@@ -323,15 +354,16 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, ch
     if not checked:
         _sound(data.name, fields)
         templates.sound(data.write, [field.key for field in fields if field.flag], known)
-        readable(data.outputs)
+        readable(data.outputs, data.smoke.failures)
     fields.sort(key=lambda field: GROUPS.index(field.group))
     return Recipe(data, tuple(fields), data.presets, origin)
 
 
-def readable(outputs: Outputs) -> None:
+def readable(outputs: Outputs, failures: tuple[str, ...] = ()) -> None:
     """Every pattern compiles, so that a run's log can be read with it; ValueError names the one that does not."""
     patterns = {f"outputs.anchors.{anchor.key}": anchor.pattern for anchor in outputs.anchors}
     patterns.update({f"outputs.metric_lines.{n}": text for n, text in enumerate(outputs.metric_lines)})
+    patterns.update({f"smoke.failures.{n}": text for n, text in enumerate(failures)})
     for place, pattern in patterns.items():
         try:
             re.compile(pattern)

@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+from prl_tui.core import seal
 from prl_tui.i18n import t
 
 _SOURCE = re.compile(r"# ([\w.-]+(?:/[\w.-]+)?)\W.*prl-tui")
@@ -15,16 +16,21 @@ _HEAD = 60
 
 
 def instead(path: Path, text: str) -> str:
-    """One sentence: this is a script, and what to give in its place."""
+    """One or two sentences: this is a script, what to give in its place, and whether a hand changed it since."""
     lines = text.splitlines()[:_HEAD]
     source = next((found[1] for line in lines if (found := _SOURCE.match(line))), None)
     if source is None:
         return t("{path} is a script, not a run config; a TOML file, RECIPE/PRESET or a run is needed.", path=path)
-    changes = [found.groups() for line in lines if (found := _CHANGE.fullmatch(line))]
+    changes = {found[1]: found[2] for line in lines if (found := _CHANGE.fullmatch(line))}
     words = [source]
-    for key, value in changes:
+    for key, value in changes.items():
         words += ["--unset", key] if value == "–" else ["--set", f"{key}={value}"]
-    return t(
+    told = t(
         "{path} is an exported script, not a run config; its settings are {settings}, to be given in its place.",
         path=path, settings=shlex.join(words),
     )  # fmt: skip
+    changed = seal.edited(text)
+    if changed is None:
+        return told
+    by_hand = t("It was changed by hand after the export: what was changed is not in these settings.")
+    return f"{told} {by_hand if changed else t('It is as it was exported.')}"

@@ -15,6 +15,7 @@ _FLAG = re.compile(
 )
 _LOOK = re.compile(
     r"hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|AKIA[0-9A-Z]{16}|xox[abp]-[\w-]{10,}"
+    r"|(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"
 )
 
 

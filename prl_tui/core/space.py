@@ -44,6 +44,24 @@ class Range(NamedTuple):
                 above += self.step
 
 
+class _Side(NamedTuple):
+    """One side of a rule: the product of what stays as it is (None: not a number), and the names that may change."""
+
+    product: int | None
+    names: tuple[str, ...]
+
+
+class _Rule(NamedTuple):
+    """A rule, with its guards and sides as far as they are open."""
+
+    rule: Constraint
+    guards: tuple[tuple[str, str], ...]
+    whole: _Side
+    of: _Side
+    reads: frozenset[str]
+    """The free parts that it depends on."""
+
+
 class Space:
     """The values of a case in which some parts may change; the parts that follow those change with them."""
 
@@ -57,16 +75,43 @@ class Space:
         self._as = {part: source for part, source in self._as.items() if source in self._free}
         self._counts = {"nnodes", *(() if case.stack.default_accumulation else ("gradient_accumulation_steps",))}
         """Parts that count as 1 where they are not set."""
-        self._rules: dict[str, list[tuple[Constraint, frozenset[str]]]] = {part: [] for part in self._free}
+        self._read: set[str] = set()
+        """The free parts that some rule depends on."""
+        self._rules: dict[str, list[_Rule]] = {part: [] for part in self._free}
         for rule in rules:
-            reads = self._reads(rule)
-            for part in reads:
-                self._rules[part].append((rule, reads - {part}))
+            self._take(rule)
 
-    def _reads(self, rule: Constraint) -> frozenset[str]:
-        """The free parts that a rule depends on."""
-        named = (*rule.whole, *rule.of, *(part for part, _ in rule.guards))
-        return self._free.intersection(self._as.get(part, part) for part in named)
+    def _take(self, rule: Constraint) -> None:
+        """Keep a rule beside the free parts that it depends on; what cannot change is worked out once."""
+        names = (*rule.whole, *rule.of, *(part for part, _ in rule.guards))
+        reads = self._free.intersection(self._as.get(part, part) for part in names)
+        self._read |= reads
+        guards = []
+        for name, test in rule.guards:
+            if self._changes(name):
+                guards.append((name, test))
+            elif not self._holds(name, test, ""):
+                return  # it says nothing, whatever the free parts become
+        kept = _Rule(rule, tuple(guards), self._side(rule.whole), self._side(rule.of), reads)
+        for part in reads:
+            self._rules[part].append(kept)
+
+    def _changes(self, name: str) -> bool:
+        return name in self._free or name in self._as
+
+    def _side(self, names: tuple[str, ...]) -> _Side:
+        product: int | None = 1
+        for name in names:
+            if not self._changes(name):
+                value = self._factor(name)
+                product = None if product is None or value is None else product * value
+        return _Side(product, tuple(name for name in names if self._changes(name)))
+
+    def _factor(self, name: str) -> int | None:
+        value = self.values.get(name)
+        if name in self._counts:
+            value = value or 1
+        return value if isinstance(value, int) else None
 
     def put(self, part: str, value: object) -> None:
         """Fix a free part."""
@@ -85,8 +130,9 @@ class Space:
     def within(self, part: str, low: int, high: int) -> Range | None:
         """Where a free part can lie, by the rules that depend on nothing else that is free; None for nowhere."""
         step, divides = 1, 0
-        for rule, others in self._rules[part]:
-            sides = self._sides(rule, part) if self._open.isdisjoint(others) else None
+        for kept in self._rules[part]:
+            rule = kept.rule
+            sides = self._sides(kept, part) if self._is_last(kept, part) else None
             if sides is None:
                 continue
             whole, of, is_whole = sides
@@ -104,14 +150,18 @@ class Space:
                 divides = gcd(divides, whole // of)
         return Range(low, high, step, divides) if low <= high else None
 
-    def _sides(self, rule: Constraint, part: str) -> tuple[int, int, bool] | None:
+    def _is_last(self, kept: _Rule, part: str) -> bool:
+        """Of the parts that the rule depends on only this one is still free."""
+        return all(one == part or one not in self._open for one in kept.reads)
+
+    def _sides(self, kept: _Rule, part: str) -> tuple[int, int, bool] | None:
         """The products of both sides without the part, and whether it stands in the whole; None: says nothing."""
-        for name, test in rule.guards:
+        for name, test in kept.guards:
             if not self._holds(name, test, part):
                 return None
-        whole, in_whole = self._product(rule.whole, part)
-        of, in_of = self._product(rule.of, part)
-        least = 0 if rule.kind == "covers" and not in_of else 1
+        whole, in_whole = self._product(kept.whole, part)
+        of, in_of = self._product(kept.of, part)
+        least = 0 if kept.rule.kind == "covers" and not in_of else 1
         if in_whole + in_of != 1 or whole is None or of is None or whole < 1 - in_of or of < least:
             return None
         return whole, of, in_whole == 1
@@ -124,24 +174,20 @@ class Space:
             return isinstance(value, int) and value > 1
         return (test == "none") is (value is None)
 
-    def _product(self, names: tuple[str, ...], part: str) -> tuple[int | None, int]:
+    def _product(self, side: _Side, part: str) -> tuple[int | None, int]:
         """The product of all but the part, and how often that stands there."""
-        product, times = 1, 0
-        for name in names:
+        product, times = side.product, 0
+        for name in side.names:
             if name == part or self._as.get(name) == part:
                 times += 1
-                continue
-            value = self.values.get(name)
-            if name in self._counts:
-                value = value or 1
-            if not isinstance(value, int):
-                return None, times
-            product *= value
+            elif product is not None:
+                value = self._factor(name)
+                product = None if value is None else product * value
         return product, times
 
     def matters(self, part: str) -> bool:
         """Some rule depends on the part."""
-        return bool(self._rules[part])
+        return part in self._read
 
 
 def _visible(spec: object, node_gpus: int | None) -> int | None:

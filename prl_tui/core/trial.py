@@ -21,7 +21,7 @@ class Step(Value):
     """One thing that was tried."""
 
     name: str
-    """`versions`, `import`, `arguments` or `gpus`."""
+    """`versions`, `source`, `import`, `arguments` or `gpus`."""
     ok: bool = True
     kind: str = ""
     """The exception's class."""
@@ -50,6 +50,7 @@ def step_words(name: str) -> str:
     return {
         "": t("starting Python"),
         "versions": t("comparing versions"),
+        "source": t("reading the program"),
         "import": t("importing the trainer"),
         "arguments": t("reading the command with the engine's own parser"),
         "gpus": t("asking torch for its GPUs"),
@@ -64,6 +65,8 @@ def findings(config: RunConfig, trial: Trial) -> tuple[Finding, ...]:
             found += _failed(config, step, trial)
         elif step.name == "versions":
             found += _mismatches(config, step)
+        elif step.name == "source":
+            found += _source(config, step)
         elif step.name == "arguments":
             found += _left_over(config, step.found.get("rest", ()))
         elif step.name == "gpus":
@@ -110,6 +113,23 @@ def _failed(config: RunConfig, step: Step, trial: Trial) -> Iterator[Finding]:
     elif step.name == "gpus":
         message = t("torch cannot be asked for its GPUs: {reason}", reason=f"{step.kind}: {line}")
         yield Finding("probe-gpus", "error", "training_env", message, step.at)
+
+
+def _source(config: RunConfig, step: Step) -> Iterator[Finding]:
+    """A person's own script or module that is not there, or cannot be read as Python by the environment's interpreter."""
+    by_module = "module" in config.settings and config.value("module") is not None
+    field = "module" if by_module else "script" if "script" in config.settings else ""
+    missing, reason = step.found.get("missing"), step.found.get("reason")
+    if missing and by_module:
+        message = t("There is no module {name} to start: neither here nor in the training environment.", name=missing)
+        why = t("A package needs a __main__.py; a path is a script, and has no -m.")
+        yield Finding("probe-module", "error", field, message, why)
+    elif missing:
+        yield Finding("probe-script", "error", field, t("There is no script {path}.", path=missing))
+    elif reason:
+        place = {"path": step.found.get("file", ""), "n": step.found.get("line", 0), "reason": reason}
+        why = str(step.found.get("text", ""))
+        yield Finding("probe-syntax", "error", field, t("{path}, line {n}: {reason}.", **place), why)
 
 
 def _import_advice(text: str) -> str:

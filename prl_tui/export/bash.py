@@ -15,7 +15,7 @@ from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
 from prl_tui.export import bash_files, bash_rules, bash_values, bash_words
-from prl_tui.export.model import Export, header, one_line
+from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
 
@@ -175,7 +175,9 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"
-    yield f"if from {variable}; then {name}=${variable}; fi"
+    followed = ", ".join(template_keys(plan.config.settings[field.key].value)) if plan.config.follows(field.key) else ""
+    otherwise = f" else origin+={literal(', ' + t('follows {keys}', keys=followed))};" if followed else ""
+    yield f"if from {variable}; then {name}=${variable};{otherwise} fi"
     yield from _check(field, name, variable, value is not None)
     yield f'show {literal(field.key)} "${name}"'
 
@@ -211,7 +213,7 @@ def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str
 
 def _home(name: str) -> str:
     """A path's leading `~/` as a shell expands it where nothing is quoted."""
-    return f"${{{name}/#\\~\\//${{HOME-}}/}}"
+    return f'${{{name}/#\\~\\//"${{HOME-}}"/}}'  # quoted: bash 5.2 puts the match in place of a bare &
 
 
 def _workdir(plan: LaunchPlan) -> list[str]:
@@ -336,3 +338,6 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
 def _counts(plan: LaunchPlan, argument: Argument) -> bool:
     """The argument is a product, and the recipe has both of its fields."""
     return bool(argument.times) and argument.times in plan.config.recipe.by_key
+
+
+FORMAT = Format("bash", ".sh", export)

@@ -27,12 +27,12 @@ def here_docs(plan: LaunchPlan) -> list[str]:
     lines = [f"mkdir -p {FOLDER}"]
     for file in plan.files:
         text = file.text(FOLDER)
-        end = _end(text)
+        end = end_of(text)
         lines += [f"cat >{FOLDER}/{file.name} <<'{end}'", *text.removesuffix("\n").split("\n"), end]
     return lines
 
 
-def _end(text: str) -> str:
+def end_of(text: str) -> str:
     """A line that the text does not have."""
     lines, end = set(text.split("\n")), "END_OF_FILE"
     while end in lines:
@@ -110,7 +110,7 @@ def _write(plan: LaunchPlan, file: Written) -> Iterator[str]:
             text += f"${{{name}}}"
     for hole, name in names.items():
         yield from _fill(plan, hole, name)
-    end = _end(text)
+    end = end_of(text)
     yield f"put {file.name} <<{end}"
     yield from text.removesuffix("\n").split("\n")
     yield end

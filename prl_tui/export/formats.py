@@ -1,30 +1,18 @@
-"""The formats by name."""
+"""The formats by name. A new one is a file beside this one and a line here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from prl_tui.core.config_file import dump
 from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import bash, bash_files
-from prl_tui.export.model import Export, header
+from prl_tui.export import bash, command, env, oneline, slurm, toml
+from prl_tui.export.model import Format
 
-
-def command(plan: LaunchPlan) -> Export:
-    """The command for a POSIX shell, one argument a line, after the files that it needs."""
-    files = "".join(f"{line}\n" for line in bash_files.here_docs(plan))
-    return Export(files + " \\\n".join(plan.command_lines()) + "\n")
-
-
-def toml(plan: LaunchPlan) -> Export:
-    """The run config itself."""
-    return Export(dump(plan.config, "\n".join(header(plan))))
-
-
-FORMATS: dict[str, Callable[[LaunchPlan], Export]] = {
-    "command": command,
-    "bash": bash.export,
-    "toml": toml,
+FORMATS: dict[str, Format] = {
+    one.name: one for one in (command.FORMAT, oneline.FORMAT, bash.FORMAT, env.FORMAT, toml.FORMAT, slurm.FORMAT)
 }
 
-SUFFIX = {"command": ".txt", "bash": ".sh", "toml": ".toml"}
+SUFFIX = {name: one.suffix for name, one in FORMATS.items()}
+
+
+def fitting(plan: LaunchPlan) -> list[str]:
+    """The names of the formats in which a plan can be written."""
+    return [name for name, one in FORMATS.items() if not one.refusal(plan)]

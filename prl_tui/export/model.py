@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from prl_tui import __version__
+from prl_tui.core import seal
 from prl_tui.core.config_file import dump
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
@@ -18,6 +20,35 @@ class Export:
     losses: tuple[str, ...] = ()
     """One sentence for each thing that the format has no place for."""
     executable: bool = False
+
+
+def _fits(plan: LaunchPlan) -> str:  # noqa: ARG001
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way to write a launch plan; calling it writes one."""
+
+    name: str
+    suffix: str
+    """The ending of its files, by which the app's dialog knows it."""
+    make: Callable[[LaunchPlan], Export]
+    refusal: Callable[[LaunchPlan], str] = _fits
+    """One sentence why a plan cannot be written so, or ""."""
+
+    def refused(self, plan: LaunchPlan) -> str:
+        """One sentence why the plan is not written, or "": a secret in it, or what the format itself refuses."""
+        from prl_tui.export import losses
+
+        return losses.secret(plan) or self.refusal(plan)
+
+    def __call__(self, plan: LaunchPlan) -> Export:
+        """The plan's text, sealed, with what every format has to say of it among its losses."""
+        from prl_tui.export import losses
+
+        made = self.make(plan)
+        return replace(made, text=seal.sealed(made.text), losses=(*made.losses, *losses.placeholders(plan)))
 
 
 def header(plan: LaunchPlan) -> list[str]:

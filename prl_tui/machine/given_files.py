@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from prl_tui.core import accelerate, flat_yaml, given
+from prl_tui.core import accelerate, checks, flat_yaml, given
+from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Facts
 from prl_tui.core.given import Given
 from prl_tui.core.templates import Template
 from prl_tui.core.value import replace
 from prl_tui.i18n import t
+from prl_tui.machine.facts import base_of
 
 LARGEST = 1 << 20
 """Bytes of a config at most."""
@@ -23,6 +26,12 @@ def look(config: RunConfig, base: Path) -> tuple[Given, ...]:
         if path.exists():
             found.append(_read(template, name, path, base))
     return tuple(found)
+
+
+def batch(config: RunConfig, here: Path) -> Batch | None:
+    """The batch that a config has with its files that lie here; None where it names none that does."""
+    found = look(config, base_of(config, here)) if config.recipe.data.write else ()
+    return checks.figures(config, facts=Facts(given=found)) if found else None
 
 
 def _read(template: Template, name: str, path: Path, base: Path) -> Given:

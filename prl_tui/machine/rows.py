@@ -17,15 +17,16 @@ _CHUNK = 1 << 22
 
 def training(config: RunConfig, here: Path) -> int | None:
     """The rows that a config trains on; None where the files are not here."""
-    return _of_fields(config, config.recipe.data.batch.rows, here)
+    return of_fields(config, config.recipe.data.batch.rows, here)
 
 
 def validation(config: RunConfig, here: Path) -> int | None:
     """The rows that a config evaluates on; None where the files are not here."""
-    return _of_fields(config, config.recipe.data.batch.validation, here)
+    return of_fields(config, config.recipe.data.batch.validation, here)
 
 
-def _of_fields(config: RunConfig, keys: tuple[str, ...], here: Path) -> int | None:
+def of_fields(config: RunConfig, keys: tuple[str, ...], here: Path) -> int | None:
+    """The rows of all files that some fields name; None where there are none, or one cannot be counted."""
     base = here / paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else here
     total, files = 0, 0
     for key in keys:

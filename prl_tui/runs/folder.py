@@ -78,6 +78,8 @@ class Ended:
     error_text: str
     started: float | None
     ended: float | None
+    stopped_by: str
+    """The front end that asked for the end first (`stop.stop`), or empty."""
     stop_stage: str
     """`interrupt`, `terminate`, `kill` when a person stopped it, else empty."""
     strays: int
@@ -132,6 +134,7 @@ def read_ended(folder: RunFolder) -> Ended | Broken | None:
         error_text=str(error.get("text", "")),
         started=number(record.get("started")),
         ended=number(record.get("ended")),
+        stopped_by=str(by.get("via", "")) if isinstance(by := stop.get("by"), dict) else "",
         stop_stage=str(stop.get("stage", "")),
         strays=_integer(record.get("strays")) or 0,
         killed=_integer(record.get("killed")) or 0,

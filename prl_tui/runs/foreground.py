@@ -79,9 +79,10 @@ class Stay:
         grace: Grace,
         on_output: Callable[[bytes], None] | None,
         on_interrupt: Callable[[RunFolder], Answer] | None,
+        on_stop: Callable[[int], None] | None = None,
     ) -> None:
         self.folder, self.caught, self.grace = folder, caught, grace
-        self.on_output, self.on_interrupt = on_output, on_interrupt
+        self.on_output, self.on_interrupt, self.on_stop = on_output, on_interrupt, on_stop
         self.stopping = False
         self.shown = 0
 
@@ -108,19 +109,21 @@ class Stay:
 
     def _heed(self, number: int) -> Answer:
         if number == signal.SIGTERM:
-            self._stop(Grace(interrupt=0.0, terminate=self.grace.total))
+            self._stop(number, Grace(interrupt=0.0, terminate=self.grace.total))
             return "stop"
         if self.stopping:
-            self._stop(_HURRY)
+            self._stop(number, _HURRY)
             return "stop"
         ask = self.on_interrupt
         answer: Answer = self.caught.ask(lambda: ask(self.folder)) if ask else "stop"
         if answer == "stop":
-            self._stop(self.grace)
+            self._stop(number, self.grace)
         return answer
 
-    def _stop(self, grace: Grace) -> None:
+    def _stop(self, number: int, grace: Grace) -> None:
         self.stopping = True
+        if self.on_stop:
+            self.on_stop(number)
         stop(self.folder, grace=grace, by="foreground")
 
     def _show(self, chunks: int) -> bool:

@@ -15,7 +15,7 @@ from prl_tui.runs import lock, records, spawn, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
-from prl_tui.runs.stop import Grace
+from prl_tui.runs.stop import Grace, stop
 
 __all__ = ["Answer", "Inside", "Job", "LaunchError", "OwnFile", "begin", "create", "run_foreground", "start"]
 
@@ -57,6 +57,8 @@ class Job:
     per_rank_logs: bool = False
     """Ask torchrun for one log a rank under `ranks/`, and for all of them in output.log, each line with its rank."""
     files: tuple[OwnFile, ...] = ()
+    stop_after: int = 0
+    """Steps after which the run is stopped once its log shows them; 0: it ends by itself."""
     info: Mapping[str, object] = field(default_factory=dict)
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
@@ -109,7 +111,20 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
         raise LaunchError(_unwritable(folder.path, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer), folder)
+    if job.stop_after:
+        _watch(folder, job.stop_after)
     return folder
+
+
+def _watch(folder: RunFolder, steps: int) -> None:
+    """Have the run stopped after so many steps; one that nobody would stop is ended at once."""
+    try:
+        spawn.watcher(folder, steps)
+    except OSError as problem:
+        stop(folder, by="launch")
+        raise LaunchError(
+            t("The run cannot be watched, so it was stopped: {reason}", reason=problem.strerror), folder
+        ) from problem
 
 
 def run_foreground(
@@ -120,20 +135,21 @@ def run_foreground(
     on_start: Callable[[RunFolder], None] | None = None,
     on_output: Callable[[bytes], None] | None = None,
     on_interrupt: Callable[[RunFolder], Answer] | None = None,
+    on_stop: Callable[[int], None] | None = None,
 ) -> tuple[RunFolder, int | None]:
     """Start `job` and stay until it ends; returns its exit code, 128 + n for signal n.
 
     None instead of a code: the person detached. A supervisor that vanished counts as killed, 137; the run may live
     on then, and a stop ends it. `on_output` gets what the launcher writes. `on_interrupt` decides what Ctrl-C means,
     without it a stop; the second one hurries. TERM is passed on as TERM at once, since a platform that sends it
-    counts the seconds. LaunchError as in `start`.
+    counts the seconds. `on_stop` hears each signal that leads to a stop. LaunchError as in `start`.
     """
     caught = Caught()
     with caught.instead_of_default():
         folder = start(root, job)
         if on_start:
             on_start(folder)
-        return folder, Stay(folder, caught, grace or Grace(), on_output, on_interrupt).until_end()
+        return folder, Stay(folder, caught, grace or Grace(), on_output, on_interrupt, on_stop).until_end()
 
 
 def _check(job: Job) -> None:

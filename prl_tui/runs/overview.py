@@ -101,7 +101,7 @@ def describe(
         seen,
         view,
         cause,
-        smoke.result(info, seen, view, base_dir(folder, info)),
+        smoke.result(folder, info, seen, view, base_dir(folder, info)),
         quiet.quiet_for(view, clock(), seen.started, patience) if seen.state in {"starting", "running"} else None,
     )
 

@@ -16,7 +16,7 @@ from prl_tui.core.value import plain
 from prl_tui.i18n import t
 from prl_tui.machine import conda, paths
 from prl_tui.machine.ports import free_port
-from prl_tui.runs import records
+from prl_tui.runs import records, smoke
 from prl_tui.runs.launcher import Inside, Job, LaunchError, OwnFile
 from prl_tui.runs.records import Broken
 
@@ -48,8 +48,15 @@ def job(
         cwd=cwd,
         per_rank_logs=plan.launcher in RANKED,
         files=tuple(OwnFile(file.name, file.text) for file in plan.files),
+        stop_after=_stop_after(more),
         info={**_info(plan), "total": total, **(more or {})},
     )
+
+
+def _stop_after(more: Mapping[str, object] | None) -> int:
+    """The steps of a smoke test that must be stopped from outside."""
+    wanted = smoke.kept(more or {})
+    return wanted.steps if wanted is not None and wanted.watched else 0
 
 
 def place(

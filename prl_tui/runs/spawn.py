@@ -62,6 +62,21 @@ def supervisor(folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], c
             os.close(descriptor)
 
 
+def watcher(folder: RunFolder, steps: int) -> None:
+    """Start what stops the run once its log shows so many steps. OSError when the system refuses."""
+    package = str(_PROGRAM.parents[2])
+    inherited = os.environ.get("PYTHONPATH")
+    around = {name: value for name, value in os.environ.items() if name != records.MARKER}
+    around["PYTHONPATH"] = f"{package}{os.pathsep}{inherited}" if inherited else package
+    command = [sys.executable, "-m", "prl_tui.runs.smoke_watch", str(folder.path), str(steps)]
+    with (folder.path / records.NARRATION).open("ab") as narration:
+        process = subprocess.Popen(
+            command, env=around, cwd="/", stdin=subprocess.DEVNULL, stdout=narration, stderr=narration,
+            start_new_session=True,
+        )  # fmt: skip
+    process.returncode = 0  # it outlives this process, or is nothing to it
+
+
 def _take(path: Path) -> int | None:
     """The lock's descriptor, None when it is held, -1 where the file system has no such locks."""
     try:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prl_tui.core import assess
+from prl_tui.core.config import RunConfig
 from prl_tui.core.flags import SUBCOMMANDS
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.templates import PLACE
@@ -152,7 +153,11 @@ def order_of(plan: LaunchPlan, cwd: Path, scratch: Path) -> dict[str, object]:
     known = not PLACE.search(program.module + program.script)  # a person's own script might train as soon as it is read
     command, flags = _swift(plan.argv)
     local = config.number("nproc_per_node") or 1
+    own_module, own_script = (_said(config, text) for text in (program.module, program.script))
     return {
+        "own_module": own_module,
+        "own_script": str(cwd / own_script) if own_script and not own_module else "",
+        "python": not {"--no_python", "--no-python"}.intersection(plan.argv),
         "swift": command,
         "flags": flags,
         "module": program.module if known else "",
@@ -163,6 +168,12 @@ def order_of(plan: LaunchPlan, cwd: Path, scratch: Path) -> dict[str, object]:
         "scratch": str(scratch),
         "argv": list(plan.argv),
     }
+
+
+def _said(config: RunConfig, text: str) -> str:
+    """What a field says where the recipe leaves the program to one; "" where it does not, or the field is not set."""
+    place = PLACE.fullmatch(text)
+    return config.text(place[1]) if place and config.value(place[1]) is not None else ""
 
 
 def _swift(argv: tuple[str, ...]) -> tuple[str, list[str]]:

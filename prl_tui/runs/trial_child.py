@@ -3,15 +3,17 @@
     python trial_child.py ORDER.json RESULT.jsonl
 
 The order says what will run: `argv`, `world`, `local_world`, `swift` (ms-swift's sub-command, or ""), `flags` (what its
-parser will read), `module` or `script`, `gpus` (GPUs are wanted), `scratch` (a folder for what parsers create). Each
-step appends a line when it begins and another with what it found, so that a hang or a crash shows where it was.
-stdout and stderr belong to the engines, which print what they like.
+parser will read), `module` or `script`, `own_module` or `own_script` (a person's own, which is read and never
+imported), `gpus` (GPUs are wanted), `scratch` (a folder for what parsers create). Each step appends a line when it
+begins and another with what it found, so that a hang or a crash shows where it was. stdout and stderr belong to the
+engines, which print what they like.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -44,8 +46,14 @@ def main(order_path: str, result_path: str) -> None:
     """Every step in turn; one that fails leaves the later ones their turn, but nothing is parsed without an import."""
     order = json.loads(Path(order_path).read_text("utf-8"))
     report = Report(result_path)
+    ours = Path(__file__).resolve().parent
+    sys.path[:] = [
+        folder for folder in sys.path if Path(folder).resolve() != ours
+    ]  # no module of the program's is here
     sys.path.insert(0, str(Path(order["script"]).resolve().parent) if order["script"] else str(Path.cwd()))
     steps: list[tuple[str, Callable[[dict[str, Any]], dict[str, object]]]] = [("versions", match_versions)]
+    if order.get("own_module") or order.get("own_script"):
+        steps.append(("source", read_source))
     steps.append(("import", import_swift if order["swift"] else import_program))
     if order["swift"]:
         steps.append(("arguments", parse_swift))
@@ -211,6 +219,53 @@ def _imports(node: ast.stmt, package: str) -> Iterator[tuple[str, list[str]]]:
             parts = package.split(".")
             base = ".".join([*parts[: len(parts) - node.level + 1], *([base] if base else [])])
         yield base, [alias.name for alias in node.names if alias.name != "*"]
+
+
+# --- a person's own program: read, never imported and never run ------------------------------------------------------------
+
+
+def read_source(order: dict[str, Any]) -> dict[str, object]:
+    """Whether it is there and is Python that this interpreter can read: {} or what is wrong and where."""
+    name = order["own_module"]
+    path = Path(order["own_script"]) if not name else _module_file(name)
+    if path is None:
+        return {"missing": name}
+    if path == Path():
+        return {}
+    if path.is_dir():
+        path = path / "__main__.py"  # a folder is started by that file
+    if not path.is_file():
+        return {"missing": str(path)}
+    if not order.get("python", True) or path.suffix in {".pyc", ".so", ".zip"}:
+        return {}
+    try:
+        compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        text = (error.text or "").strip()[:200]
+        return {"file": str(path), "line": error.lineno or 0, "reason": error.msg, "text": text}
+    except ValueError as error:
+        return {"file": str(path), "line": 0, "reason": str(error), "text": ""}
+    return {"file": str(path)}
+
+
+def _module_file(name: str) -> Path | None:
+    """The file that `python -m NAME` runs, found without importing its packages; None where there is none.
+
+    An empty path: it is there and no source file (built in, frozen, an extension).
+    """
+    parts = name.split(".")
+    if not all(part.isidentifier() for part in parts):
+        return None
+    spec = importlib.util.find_spec(parts[0])
+    for end in range(2, len(parts) + 1):
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:end]), spec.submodule_search_locations)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = importlib.machinery.PathFinder.find_spec(f"{name}.__main__", spec.submodule_search_locations)
+    if spec is None:
+        return None
+    return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else Path()
 
 
 # --- the engine's own parser --------------------------------------------------------------------------------------------

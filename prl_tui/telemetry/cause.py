@@ -17,6 +17,12 @@ from prl_tui.telemetry.rank_logs import RankLog
 TAIL = 256 << 10
 """Bytes at a log's end that are looked at."""
 
+_TRACEBACK = 400
+"""Lines above an exception in which its traceback begins."""
+_BEFORE = 5
+_SHOWN = 20
+"""Lines that are shown at most."""
+
 _ROOT = re.compile(
     r"Root Cause \(first observed failure\):.*?rank\s+: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)\s*\n"
     r"[^\n]*exitcode\s+: (?P<code>-?\d+) \(pid: \d+\)(?:[ \t]+\((?P<signal>SIG\w+)\))?",
@@ -59,6 +65,27 @@ def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
     if root["signal"]:
         return Cause(t("ended by {signal}", signal=root["signal"]), rank)
     return Cause(t("exit code {code}", code=root["code"]), rank)
+
+
+def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
+    """The lines that show a cause, and the number of the line that it is in: its traceback, else what stands before it.
+
+    `line` is `Cause.line`; None shows the last lines that have something.
+    """
+    every, first = _lines(path)
+    texts = [_TAG.sub("", one.rsplit("\r", 1)[-1].rstrip()) for one in every]
+    end = line - first if line is not None else max((n for n, text in enumerate(texts) if text.strip()), default=-1)
+    if not 0 <= end < len(texts):
+        return (), 0
+    begin = max(0, end - _BEFORE)
+    for number in range(end, max(-1, end - _TRACEBACK), -1):
+        if texts[number].startswith("Traceback (most recent call last)"):
+            begin = number
+            break
+    lines = [text[:400] for text in texts[begin : end + 1] if text.strip()]
+    if len(lines) > _SHOWN:  # the innermost calls say more than the outer ones
+        lines = [lines[0], "  …", *lines[2 - _SHOWN :]]
+    return tuple(lines), first + end
 
 
 def _exception(path: Path, rank: int | None) -> Cause | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from rich.cells import cell_len, set_cell_size
 
 _DROPPED = dict.fromkeys([0xFE0F, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-_BREAKS = " ,;:/-，。；：、"
+_WORD_BREAKS = ",;:/-"
+"""Behind these a word that fills a line may be broken."""
+_NEVER_FIRST = "，。；：、！？）」』”’》…%·,.;:!?)]}"
+_NEVER_LAST = "（「『“‘《([{"
 
 
 def safe(text: str) -> str:
@@ -30,7 +33,7 @@ def fit(text: str, width: int, right: bool = False) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Text broken into lines of at most `width` cells, at blanks and punctuation where there are any."""
+    """Text broken into lines of at most `width` cells: at blanks and between wide characters, else inside a long word."""
     rest, lines = safe(text), []
     width = max(4, width)
     while cell_len(rest) > width:
@@ -39,10 +42,17 @@ def wrap(text: str, width: int) -> list[str]:
             size += cell_len(char)
             if size > width:
                 break
-        at = max((rest.rfind(mark, 0, cut) + 1 for mark in _BREAKS), default=0)
+        at = next((at for at in range(cut, cut // 3, -1) if _may_break(rest, at)), 0)
+        at = at or max((rest.rfind(mark, 0, cut) + 1 for mark in _WORD_BREAKS), default=0)
         at = at if at > cut // 3 else cut
-        if rest[cut : cut + 1] == " ":
-            at = cut
         lines.append(rest[:at].rstrip())
         rest = rest[at:].lstrip()
     return [*lines, rest]
+
+
+def _may_break(text: str, at: int) -> bool:
+    """Whether a line may end before this character: no punctuation begins a line, no bracket that opens ends one."""
+    before, after = text[at - 1], text[at]
+    if " " in (before, after):
+        return True
+    return 2 in (cell_len(before), cell_len(after)) and after not in _NEVER_FIRST and before not in _NEVER_LAST

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prl_tui import atomic
 from prl_tui.core import words
-from prl_tui.export.formats import FORMATS, SUFFIX
+from prl_tui.export.formats import FORMATS, SUFFIX, fitting
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.tui.cells import safe
@@ -31,7 +31,7 @@ def ask(app: PrlApp, session: Session) -> None:
         return
     config = session.config
     name = safe(f"{config.recipe.name}-{config.preset or 'own'}.sh").replace("/", "-")
-    endings = ", ".join(f"{end} {name}" for name, end in SUFFIX.items())
+    endings = ", ".join(f"{SUFFIX[name]} {name}" for name in fitting(session.verdict.plan))
     hint = t(
         "The ending says the format: {endings}. A name alone is put into {folder}", endings=endings, folder=Path.cwd()
     )
@@ -48,6 +48,9 @@ def _write(app: PrlApp, session: Session, path: Path) -> None:
     if found is None:
         endings = ", ".join(SUFFIX.values())
         app.tell(t("{path}: the ending says the format; {endings} would work.", path=path, endings=endings), "error")
+        return
+    if refusal := FORMATS[found].refused(session.verdict.plan):
+        app.tell(f"{path}: {refusal}", "error")
         return
     exported = FORMATS[found](session.verdict.plan)
     try:
@@ -74,4 +77,4 @@ def _put(app: PrlApp, path: Path, exported: Export) -> None:
     except OSError as error:
         app.tell(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), "error")
         return
-    app.tell(t("wrote {path}", path=path.absolute()))
+    app.tell("\n".join([t("wrote {path}", path=path.absolute()), *(f"! {loss}" for loss in exported.losses)]))

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prl_tui.core import smoke as smokes
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import Finding
+from prl_tui.core.findings import Facts, Finding, Report
 from prl_tui.core.plan import LaunchPlan, build
 from prl_tui.i18n import t
 
 if TYPE_CHECKING:
+    from prl_tui.runs.launcher import Job
     from prl_tui.tui.app import PrlApp
     from prl_tui.tui.session import Session
 
@@ -70,13 +70,6 @@ class Launching:
         `smoke`: only a few steps of it.
         """
         if not self._may(session):
-            return
-        if smoke and not smokes.possible(session.config):
-            told = t(
-                "{recipe} has no field that ends a run after so many steps: its file has no [smoke].",
-                recipe=session.config.recipe.name,
-            )
-            self._app.tell(told, "warning")
             return
         tried = session.probe
         if tried is not None and tried.running:
@@ -157,26 +150,35 @@ class Launching:
 
     def _start(self, session: Session, smoke: bool) -> None:
         plan, steps = session.verdict.plan, session.verdict.report.steps
-        total, more = steps.logged if steps is not None else None, dict[str, object]()
-        if smoke:
-            from prl_tui.runs import smoke as records
-
-            more = {records.KEY: records.record(smokes.wanted(session.config, SMOKE_STEPS))}
-            total = None  # the short run's log says it
-            plan = build(smokes.shrink(session.config, SMOKE_STEPS))
+        total = steps.logged if steps is not None else None
+        report, facts = session.verdict.report, session.verdict.facts
 
         def work() -> None:
             from prl_tui.machine import paths
             from prl_tui.runs import launcher, plans
 
             try:
-                folder = launcher.start(paths.runs_dir(), plans.job(plan, Path.cwd(), total=total, more=more))
+                job = _short(report, facts) if smoke and facts is not None else plans.job(plan, Path.cwd(), total=total)
+                folder = launcher.start(paths.runs_dir(), job)
             except launcher.LaunchError as error:
                 self._app.call_later(self._app.tell, error.sentence, "error")
+                return
+            except OSError as error:
+                told = t("{path} cannot be written: {reason}", path=error.filename, reason=error.strerror or error)
+                self._app.call_later(self._app.tell, told, "error")
                 return
             self._app.call_later(self._app.open_run, folder)
 
         self._app.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)
+
+
+def _short(report: Report, facts: Facts) -> Job:
+    """The job of a smoke test; its own log says how long it is."""
+    from prl_tui.runs import plans
+    from prl_tui.runs import smoke as smokes
+
+    config, wanted = smokes.prepare(report, facts, SMOKE_STEPS, Path.cwd())
+    return plans.job(build(config), Path.cwd(), more={smokes.KEY: smokes.record(wanted)})
 
 
 def _run(plan: LaunchPlan, made: Probe) -> tuple[Finding, ...]:

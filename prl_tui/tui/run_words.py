@@ -92,7 +92,7 @@ def health(one: Overview) -> tuple[str, str]:
     status, view = one.status, one.view
     if status.state == "failed":
         return _failure(one), "bad"
-    if one.smoke is not None and status.state == "finished":
+    if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"

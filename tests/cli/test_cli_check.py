@@ -124,6 +124,24 @@ def test_recipes_and_presets_json(cli: Callable[..., object]) -> None:
     assert {"key", "type", "default", "variable", "label", "help"} <= set(data["fields"][0])
 
 
+def test_presets_show_the_batch_of_the_config_file_that_lies_here(cli, tmp_path: Path, monkeypatch) -> None:
+    """Judged by what train_rm.py and train_safe_mm_dpo.py print as their batch: per GPU × accumulation × GPUs."""
+
+    def batches(recipe: str) -> list[tuple[int | None, int | None]]:
+        rows = json.loads(cli("presets", recipe, "--json").out)["presets"]
+        return [(row["per_device"], row["global_batch"]) for row in rows]
+
+    monkeypatch.chdir(tmp_path)
+    assert batches("reward-model") == [(None, None)] * 3, "nobody knows what will stand in it"
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs/rm_config.yaml").write_text("batch_size: 6\ngradient_accumulation_steps: 2\n")
+    (tmp_path / "configs/dpo_config.yaml").write_text("λ_init: 1\nbatch_size: 16\ngradient_accumulation_steps: 4\n")
+    assert batches("reward-model") == [(6, 48), (6, 48), (6, 6)]
+    assert batches("safe-mm-dpo") == [(16, 512), (16, 256), (16, 64)]
+    (tmp_path / "configs/dpo_config.yaml").write_text("batch_size: many\n")
+    assert batches("safe-mm-dpo") == [(None, None)] * 3
+
+
 # --- sources that cannot be used ---
 
 NOISE = random.Random(2).randbytes(10_000_000)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import odd_program
+
 DEAD = ("--train_type", "--num_infer_workers", "--use_lmdeploy")
 
 
@@ -54,23 +56,10 @@ def test_a_fork_in_the_working_directory_is_what_dash_m_starts(cli, double, tmp_
     assert "ms-swift 4.6.0 does not know --train_type." in by_command.out
 
 
-ODD = """
-schema = 1
-name = "odd"
-title = { en = "odd" }
-launcher = "python"
-needs_gpu = false
-[program.python]
-script = "train.py"
-[presets.one]
-values = { training_env = "this" }
-"""
-
-
 @pytest.fixture
 def odd(config_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (config_dir / "recipes").mkdir()
-    (config_dir / "recipes" / "odd.toml").write_text(ODD)
+    (config_dir / "recipes" / "odd.toml").write_text(odd_program.recipe())
     (tmp_path / "train.py").write_text("import no_such_engine\n")
     monkeypatch.chdir(tmp_path)
 

@@ -241,6 +241,7 @@ def test_the_gpu_list_and_the_programs_own_variables_can_be_overridden(standard:
     assert outcome.env["REASONING"] == "False"
     assert outcome.env["DATASET"] == "sim"
     assert outcome.argv[outcome.argv.index("--dataset") + 1] == "datasets/original/sim_train.jsonl"
+    assert "(file, follows DATASET)" in outcome.out
 
 
 @pytest.mark.parametrize("spec", ["GPU-1a,GPU-2b,GPU-3c,GPU-4d", "MIG-a,MIG-b,MIG-c,MIG-d", "0, 1, 2, 3", "3,2,1,0"])
@@ -282,6 +283,9 @@ def test_the_command_runs_in_the_working_directory(name: str, tmp_path: Path, be
 def test_a_tilde_is_the_home(tmp_path: Path, bench: Bench) -> None:
     (tmp_path / "my proj").mkdir()
     assert bench.run_config(config(workdir="~/my proj"), HOME=str(tmp_path)).cwd == str(tmp_path / "my proj")
+    odd = tmp_path / "a & b\\&"  # bash 5.2 reads a bare & in a replacement as what was found
+    (odd / "my proj").mkdir(parents=True)
+    assert bench.run_config(config(workdir="~/my proj"), HOME=str(odd)).cwd == str(odd / "my proj")
 
 
 def test_a_working_directory_that_is_not_there_is_refused(bench: Bench) -> None:

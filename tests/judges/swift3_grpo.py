@@ -10,72 +10,40 @@ PRL is a fork of 3.3, so 3.3 is PRL's judge.
 from __future__ import annotations
 
 import argparse
-import shlex
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import grid
-from common import Case, Verdict, failure, join_fake_world, judge_in_workers, serve, versions, write_fixture
-from tiny import make_model, make_rows
+import swift_words
+from common import Case, join_fake_world, judge_in_workers, serve, versions, write_fixture
+from tiny import make_model
 
-FLAGS = {
-    "bs": "--per_device_train_batch_size",
-    "ga": "--gradient_accumulation_steps",
-    "ng": "--num_generations",
-    "eval": "--eval_strategy",
-    "ebs": "--per_device_eval_batch_size",
-    "spg": "--steps_per_generation",
-    "gbs": "--generation_batch_size",
-    "epochs": "--num_train_epochs",
-    "ni": "--num_iterations",
-}
-FIXED = shlex.split(
-    "--rlhf_type grpo --model_type qwen2 --template qwen2_5 --use_hf true --check_model false --torch_dtype float32 "
-    "--train_type full --reward_funcs tiny_length --use_vllm false --use_cpu true --max_length 256 "
-    "--max_completion_length 16 --learning_rate 1e-4 --dataloader_num_workers 0 --report_to none --add_version false"
-)
 COLUMNS = ["world", "bs", "ga", "ng", "eval", "val", "ebs", "spg", "gbs", "build"]
 COLUMNS_33 = COLUMNS[:-3]
 TOLD = ["accepted", "stage", "exception", "text"]
-TRAIN_ROWS = 64
 
 
-def argv(case: Case, work: Path) -> list[str]:
-    """The arguments of `swift rlhf` for this case; val null leaves the split of the training rows at its default."""
-    rows, val = case.get("rows", TRAIN_ROWS), case["val"]
-    made = [*FIXED, "--model", str(work / "tiny"), "--external_plugins", str(work / "plugin.py")]
-    made += ["--output_dir", str(work / "out"), "--dataset", str(make_rows(work / "data" / f"{rows}.jsonl", rows))]
-    if val is not None:
-        made += ["--split_dataset_ratio", "0"]
-    if val:
-        made += ["--val_dataset", str(make_rows(work / "data" / f"val{val}.jsonl", val))]
-    if case["world"] > 1:
-        made += ["--ddp_backend", "gloo"]
-    for key, flag in FLAGS.items():
-        if case.get(key) is not None:
-            made += [flag, str(case[key])]
-    return made
+class Judge(swift_words.Judge):
+    """ms-swift 3."""
 
+    fixed = ("--train_type", "full")
 
-class Judge:
-    """ms-swift 3 in this process."""
-
-    def __init__(self, work: Path) -> None:
-        import logging
-
+    def meet(self) -> None:
         from swift.llm.argument import RLHFArguments
         from swift.llm.train.rlhf import SwiftRLHF
         from swift.trainers import TrainerFactory
         from swift.utils import parse_args
 
-        logging.disable(logging.WARNING)
-        self.work, self.factory, self.pipeline = work, TrainerFactory, SwiftRLHF
+        self.factory, self.pipeline = TrainerFactory, SwiftRLHF
         self.parse, self.arguments = parse_args, RLHFArguments
 
-    def build(self, args: Any) -> Any:
-        """The trainer, as SwiftSft.run builds it."""
+    def argv(self, case: Case) -> list[str]:
+        """val null leaves the split of the training rows at its default."""
+        return [*super().argv(case), *(() if case["val"] is None else ("--split_dataset_ratio", "0"))]
+
+    def build(self, args: Any, case: Case) -> Any:
         swift = self.pipeline(args)
         train, val = swift._encode_dataset(*swift._get_dataset())
         swift.model = swift.prepare_model(args, swift.model, template=swift.template, train_dataset=train)
@@ -89,22 +57,6 @@ class Judge:
             template=swift.template,
             **swift._get_trainer_kwargs(),
         )
-
-    def verdict(self, case: Case) -> Verdict:
-        """Accepted, or who refused and how; only the argument stage where the case asks for no more."""
-        stage = "arguments"
-        try:
-            args, rest = self.parse(self.arguments, argv(case, self.work))
-            if rest:
-                raise ValueError(f"remaining_argv: {rest}")
-            if case.get("build", True):
-                stage = "trainer"
-                trainer = self.build(args)
-                stage = "dataloader"
-                trainer.get_train_dataloader()
-        except (Exception, SystemExit) as error:
-            return failure(stage, error)
-        return {"accepted": True, "stage": "", "exception": "", "text": ""}
 
 
 def default_split() -> list[Case]:

@@ -10,12 +10,12 @@ where training would begin.
 from __future__ import annotations
 
 import argparse
-import shlex
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from common import Case, Verdict, failure, join_fake_world, judge_in_workers, serve, versions, write_fixture
+import swift_words
+from common import Case, join_fake_world, judge_in_workers, serve, versions, write_fixture
 from grid import (
     COLUMNS,
     distinct,
@@ -28,67 +28,33 @@ from grid import (
     sequence_parallel_edges,
     with_eval_generations,
 )
-from tiny import make_model, make_rows
-
-FLAGS = {
-    "bs": "--per_device_train_batch_size",
-    "ga": "--gradient_accumulation_steps",
-    "ng": "--num_generations",
-    "eval": "--eval_strategy",
-    "ebs": "--per_device_eval_batch_size",
-    "spg": "--steps_per_generation",
-    "gbs": "--generation_batch_size",
-    "nge": "--num_generations_eval",
-    "sp": "--sequence_parallel_size",
-    "epochs": "--num_train_epochs",
-    "ni": "--num_iterations",
-    "max_steps": "--max_steps",
-}
-FIXED = shlex.split(
-    "--rlhf_type grpo --model_type qwen2 --template qwen2_5 --use_hf true --check_model false --torch_dtype float32 "
-    "--tuner_type full --reward_funcs tiny_length --use_vllm false --use_cpu true --max_length 256 "
-    "--max_completion_length 16 --learning_rate 1e-4 --dataloader_num_workers 0 --report_to none --add_version false "
-    "--load_from_cache_file true"
-)
-TRAIN_ROWS = 64
+from tiny import make_model
 
 
-def argv(case: Case, work: Path) -> list[str]:
-    """The arguments of `swift rlhf` for this case."""
-    rows = case.get("rows", TRAIN_ROWS)
-    made = [*FIXED, "--model", str(work / "tiny"), "--external_plugins", str(work / "plugin.py")]
-    made += ["--output_dir", str(work / "out"), "--dataset", str(make_rows(work / "data" / f"{rows}.jsonl", rows))]
-    if case.get("val"):
-        val = case["val"]
-        made += ["--val_dataset", str(make_rows(work / "data" / f"val{val}.jsonl", val))]
-    if case["world"] > 1:
-        made += ["--ddp_backend", "gloo"]
-    for key, flag in FLAGS.items():
-        if case.get(key) is not None:
-            made += [flag, str(case[key])]
-    return made
+class Judge(swift_words.Judge):
+    """ms-swift 4; datasets are prepared once for each pair of sizes."""
 
+    flags: ClassVar[dict[str, str]] = {
+        **swift_words.FLAGS,
+        "nge": "--num_generations_eval",
+        "sp": "--sequence_parallel_size",
+        "max_steps": "--max_steps",
+    }
+    fixed = ("--tuner_type", "full", "--load_from_cache_file", "true")
 
-class Judge:
-    """ms-swift in this process; datasets are prepared once for each pair of sizes."""
-
-    def __init__(self, work: Path) -> None:
-        import logging
-
+    def meet(self) -> None:
         from swift.arguments import RLHFArguments
         from swift.pipelines.train.rlhf import SwiftRLHF
         from swift.trainers import TrainerFactory
         from swift.utils import parse_args
 
-        logging.disable(logging.WARNING)
-        self.work, self.factory, self.pipeline = work, TrainerFactory, SwiftRLHF
+        self.factory, self.pipeline = TrainerFactory, SwiftRLHF
         self.parse, self.arguments = parse_args, RLHFArguments
         self.datasets: dict[tuple[int, int, str], Any] = {}
 
     def build(self, args: Any, case: Case) -> Any:
-        """The trainer, as SwiftSft.run builds it."""
         swift = self.pipeline(args)
-        key = (case.get("rows", TRAIN_ROWS), case.get("val", 0), str(args.eval_strategy))
+        key = (case.get("rows", swift_words.TRAIN_ROWS), case.get("val", 0), str(args.eval_strategy))
         if key not in self.datasets:
             self.datasets[key] = swift._prepare_dataset()
         train, val = self.datasets[key]
@@ -101,21 +67,6 @@ class Judge:
             eval_dataset=val,
             **swift._get_trainer_kwargs(),
         )
-
-    def verdict(self, case: Case) -> Verdict:
-        """Accepted, or who refused and how."""
-        stage = "arguments"
-        try:
-            args, rest = self.parse(self.arguments, argv(case, self.work))
-            if rest:
-                raise ValueError(f"remaining_argv: {rest}")
-            stage = "trainer"
-            trainer = self.build(args, case)
-            stage = "dataloader"
-            trainer.get_train_dataloader()
-        except (Exception, SystemExit) as error:
-            return failure(stage, error)
-        return {"accepted": True, "stage": "", "exception": "", "text": ""}
 
 
 def cases() -> list[Case]:

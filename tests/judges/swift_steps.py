@@ -43,12 +43,12 @@ def steps_of(trainer: Any) -> Verdict:
     return {"dataloader": len(loader), "per_epoch": found[1], "total": found[-1], "exception": "", "text": ""}
 
 
-def judge_steps(judge: Any, one: Case, module: Any) -> Verdict:
+def judge_steps(judge: Any, one: Case) -> Verdict:
     """The steps, or what stopped the count."""
     nothing = {"dataloader": None, "per_epoch": None, "total": None}
     try:
-        args, _ = judge.parse(judge.arguments, module.argv(one, judge.work))
-        trainer = judge.build(args, one) if module.__name__ == "swift46_grpo" else judge.build(args)
+        args, _ = judge.parse(judge.arguments, judge.argv(one))
+        trainer = judge.build(args, one)
     except (Exception, SystemExit) as error:
         return nothing | failure("build", error)
     try:
@@ -125,7 +125,7 @@ def train_some(module: Any, work: Path) -> None:
         case(rows=11, epochs=1, bs=2, ga=2, ng=2, spg=1),
     ]
     for number, one in enumerate(picked):
-        counted = judge_steps(judge, one, module)["total"]
+        counted = judge_steps(judge, one)["total"]
         shutil.rmtree(work / "out", ignore_errors=True)
         args, _ = judge.parse(judge.arguments, [*module.argv(one, work), "--logging_steps", "1"])
         judge.pipeline(args).main()
@@ -148,7 +148,7 @@ def main() -> None:
         world, asked, answered = options.worker
         join_fake_world(int(world))
         judge = module.Judge(options.work)
-        serve(int(world), asked, answered, lambda one: judge_steps(judge, one, module))
+        serve(int(world), asked, answered, lambda one: judge_steps(judge, one))
         return
     make_model(options.work / "tiny")
     if options.train:

@@ -66,6 +66,27 @@ def test_it_is_launched_and_watched(here, preset, world):
         assert len(list((folder / "ranks").glob("*/attempt_0/1/stdout.log"))) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_smoke_test_adds_the_arguments_for_it_or_stops_the_program_at_its_steps(here):
+    (here / "train.py").write_text(
+        PROGRAM.replace("range(1, 5)", "range(1, 1 + int(sys.argv[-1]))") + "    import time; time.sleep(0.05)\n"
+    )
+    changes = {"arguments": "--steps 4000", "environment": "NOTE=x", "training_env": "this"}
+    sets = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
+    ended = prl("launch", "custom/torchrun", *sets, "--set", "smoke_arguments=--stop-at {steps}", "--smoke", "2")
+    assert (
+        "✓ smoke test passed: 2 steps logged; no evaluation seen, and none can be forced; no checkpoint seen"
+        in ended.stdout
+    )
+    assert (ended.returncode, "exit code 0" in ended.stdout) == (0, True)
+    stopped = prl("launch", "custom/torchrun", *sets, "--smoke", "2", "--foreground")
+    assert "smoke_arguments takes the arguments that would end it." in stopped.stderr
+    assert stopped.returncode == 0, stopped.stderr + stopped.stdout
+    assert "smoke test passed: 2 steps seen;" in stopped.stderr
+    assert "4000/4000" not in stopped.stdout
+
+
 def test_a_failing_program_gives_its_code(here):
     (here / "train.py").write_text("raise SystemExit(7)")
     watched, _, said, _ = launch("python")

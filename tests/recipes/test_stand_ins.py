@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from prl_tui.machine import paths
-from prl_tui.runs import overview
+from prl_tui.runs import overview, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.telemetry.run_view import RunView
 from tests.conftest import installed_script
@@ -70,6 +70,13 @@ class Box:
         sets = [word for key, value in (HERE | changes).items() for word in ("--set", f"{key}={value}")]
         # the probe would ask this environment's torch for GPUs, and it is a build for the CPU
         return self.prl("launch", source, *sets, "--no-probe", "--json")
+
+    def smoke(self, source: str, steps: int, **changes: object) -> tuple[subprocess.CompletedProcess[str], Ran]:
+        """A smoke test, and its run."""
+        sets = [word for key, value in (HERE | changes).items() for word in ("--set", f"{key}={value}")]
+        ran = self.prl("launch", source, *sets, "--no-probe", "--smoke", str(steps))
+        folder = store.list_runs(paths.runs_dir())[0]  # the newest
+        return ran, Ran(ran.returncode, ran.stdout, overview.overview(folder).view, folder.path, self.checkout)
 
     def run(self, source: str, **changes: object) -> Ran:
         started = self.launch(source, **changes)
@@ -253,3 +260,97 @@ def test_minionerec_rl_by_the_checkouts_own_config_is_refused_where_the_trainer_
     refused = here.launch("minionerec-rl/eight-gpu", train_batch_size=8, num_generations=3)
     assert refused.returncode == 1
     assert "8 × 2 = 16 is not a multiple of 3 generations." in refused.stderr
+
+
+# --- smoke tests: two steps of each, whatever its program has to end it ---------------------------------------------
+
+
+def test_vlm_is_stopped_once_its_bar_shows_the_steps(box):
+    here = box("vlm")
+    data = rows(here.checkout / "data.parquet", 20000)
+    told, ran = here.smoke("vlm-pretrain/two-gpu", 3, train_data=data, config_source="generate", batch_size=2)
+    assert told.returncode == 0, told.stderr + ran.said
+    assert "vlm-pretrain has no setting that ends it after 3 steps" in told.stderr
+    assert "✓ smoke test passed: 3 steps seen; no evaluation seen, and none can be forced; " in told.stdout
+    assert "; a checkpoint saved; then stopped" in told.stdout
+    assert 3 <= ran.view.progress.step < 2000
+    assert ran.view.rows >= 3
+    assert "Step: 1, Loss" in ran.said, "each step is logged by the YAML that the launch wrote"
+    full = here.prl("launch", ran.run.name, "--promote", "--dry-run")
+    assert "train_vlm.yaml" in full.stdout, full.stderr
+
+
+def test_vlm_by_the_persons_yaml_is_stopped_too_and_an_error_that_it_swallows_fails_it(box):
+    here = box("vlm")
+    data = rows(here.checkout / "data.parquet", 20000)
+    told, ran = here.smoke("vlm-sft/two-gpu", 2, train_data=data, batch_size=2)
+    assert told.returncode == 0, told.stderr + ran.said
+    assert "With config_source=generate more of it can be set." in told.stderr
+    program = here.checkout / "train_vlm.py"
+    text = program.read_text("utf-8")
+    program.write_text(
+        text.replace(
+            "    for step in range(steps):", '    print("训练步骤 0 出现错误: shape")\n    for step in range(steps):'
+        )
+    )
+    told, _ = here.smoke("vlm-sft/two-gpu", 2, train_data=data, batch_size=2)
+    assert told.returncode == 1
+    assert "✗ smoke test failed: 训练步骤 0 出现错误: shape" in told.stdout
+
+
+def test_a_reward_model_is_trained_evaluated_and_saved_on_its_first_rows(box):
+    here = box("mmdpo")
+    pairs(here.checkout, 900)
+    told, ran = here.smoke("reward-model/harmless-8gpu", 2, config_source="generate", batch_size=2)
+    assert told.returncode == 0, told.stderr + ran.said
+    assert "✓ smoke test passed" in told.stdout
+    made = yaml.safe_load((ran.run / "files" / "rm_config.yaml").read_text("utf-8"))
+    assert made["num_epochs"] == 1
+    assert len(Path(made["train_harmless_path"]).read_text().splitlines()) == 2 * 2 * 2
+    full = here.prl("launch", ran.run.name, "--promote", "--no-probe", "--json")
+    folder = Path(json.loads(full.stdout)["folder"])
+    here.prl("watch", folder.name, "--plain")
+    made = yaml.safe_load((folder / "files" / "rm_config.yaml").read_text("utf-8"))
+    assert (made["num_epochs"], made["train_harmless_path"]) == (4, "data/train/harmless_pairs.jsonl")
+
+
+def test_a_reward_model_by_the_persons_yaml_is_stopped_after_so_many_of_its_lines(box):
+    here = box("mmdpo")
+    pairs(here.checkout, 9)
+    program = here.checkout / "src/training/train_rm.py"
+    text = program.read_text("utf-8").replace("for epoch in range", "import time\nfor epoch in range", 1)
+    program.write_text(text.replace("    loss = mean", "    time.sleep(0.4)\n    loss = mean", 1))
+    config = here.checkout / "configs/rm_config.yaml"
+    config.write_text(re.sub(r"num_epochs: \d+", "num_epochs: 500", config.read_text("utf-8")))
+    told, ran = here.smoke("reward-model/helpful-8gpu", 1)
+    assert told.returncode == 0, told.stderr + ran.said
+    assert "smoke test passed: 1 step seen; evaluated; a checkpoint saved; then stopped" in told.stdout
+    assert ran.view.last_row.step < 100
+
+
+def test_safe_mm_dpo_is_run_through_on_as_many_rows_as_show_a_line(box):
+    here = box("mmdpo")
+    pairs(here.checkout, 900)
+    told, ran = here.smoke(
+        "safe-mm-dpo/eight-gpu", 2, config_source="generate", batch_size=2, gradient_accumulation_steps=2
+    )
+    assert told.returncode == 0, told.stderr + ran.said
+    # a line at the 10th micro-batch, four rows each
+    assert (ran.view.last_row.step, ran.view.progress.total) == (10, 10)
+    assert "nothing to evaluate on; a checkpoint saved; exit code 0" in told.stdout
+
+
+@pytest.mark.parametrize("recipe", ["minionerec-sft", "minionerec-rl"])
+def test_minionerec_takes_the_share_of_an_epoch_that_the_steps_are(box, recipe):
+    if recipe == "minionerec-rl":
+        pytest.importorskip("accelerate", reason="needs accelerate")
+    here = box("minionerec")
+    amazon(here.checkout)
+    more = {"batch_size": 8, "micro_batch_size": 2} if recipe == "minionerec-sft" else {
+        "distributed_type": "MULTI_GPU", "train_batch_size": 8, "eval_batch_size": 8, "num_generations": 4,
+        "gradient_accumulation_steps": 2}  # fmt: skip
+    told, ran = here.smoke(recipe, 2, category="Office_Products", **more)
+    assert told.returncode == 0, told.stderr + ran.said
+    assert "✓ smoke test passed: 2 steps logged; evaluated; a checkpoint saved; exit code 0" in told.stdout
+    assert (ran.view.progress.step, ran.view.progress.total) == (2, 2)
+    assert (ran.checkout / "output_dir").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -145,3 +146,64 @@ def test_an_interrupted_foreground_launch_ends_with_130_whatever_the_engine_says
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_to_a_foreground_launch_is_its_code_where_torchrun_says_1(tmp_path, number, code):
+    """torchrun of torch 2.13, two ranks of the demo: it ends with 1 for either signal."""
+    command = [sys.executable, "-m", "prl_tui", "launch", "demo", "--foreground", "--no-probe"]
+    sets = {"training_env": "this", "max_steps": 100000, "output_dir": tmp_path / "out"}
+    words = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    process = subprocess.Popen(
+        [*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    for line in process.stdout:
+        if b"'loss'" in line:
+            break
+    process.send_signal(number)
+    said, narration = process.communicate(timeout=90)
+    assert process.returncode == code, narration.decode() + said.decode()[-2000:]
+    folder = RunFolder(Path(narration.decode().split(" in ")[1].splitlines()[0]))
+    assert (status(folder).state, status(folder).exit_code) == ("stopped", 1)
+    assert "first cause" not in narration.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize("smoke", [False, True])
+def test_a_failed_foreground_launch_shows_the_first_cause_and_where_it_stands(tmp_path, smoke):
+    """torchrun of torch 2.13: rank 1 raises, rank 0 is its victim."""
+    command = [sys.executable, "-m", "prl_tui", "launch", "demo", "--foreground", "--no-probe"]
+    sets = {"training_env": "this", "output_dir": tmp_path / "out", "fail_rank": 1, "fail_step": 1}
+    words = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    words += ["--smoke", "2"] if smoke else []
+    ran = subprocess.run([*command, *words, "--json"], capture_output=True, text=True, timeout=90)
+    assert ran.returncode == 1
+    told = json.loads(ran.stdout)
+    assert (told["state"], told["code"], told["cause"]["rank"]) == ("failed", 1, 1)
+    lines = told["cause"]["lines"]
+    assert lines[0] == "Traceback (most recent call last):"
+    assert lines[-1] == told["cause"]["text"]
+    file = Path(told["cause"]["file"])
+    assert "/ranks/" in str(file)
+    assert file.read_text().splitlines()[told["cause"]["line"] - 1].endswith(lines[-1])
+    assert f"✗ the first cause: rank 1: {lines[-1]}" in ran.stderr
+    assert f"  │ {lines[-1]}" in ran.stderr
+    assert f"the whole log: {file}, line {told['cause']['line']}" in ran.stderr
+    assert f"see: prl-tui logs {told['id']} --rank 1" in ran.stderr
+    assert ("smoke test failed: exit code 1" in ran.stderr) == smoke
+
+
+def test_a_failure_without_an_exception_shows_the_last_lines(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("print('one'); print('two\\n'); raise SystemExit(3)")
+    words = ["--set", "training_env=this", "--foreground", "--no-probe"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "prl_tui", "launch", "custom/python", *words], capture_output=True, text=True, timeout=60
+    )
+    assert (ran.returncode, ran.stdout) == (3, "one\ntwo\n\n")
+    assert "first cause" not in ran.stderr
+    assert "  │ one\n  │ two\n" in ran.stderr
+    assert "output.log, line 2" in ran.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ import pytest
 from prl_tui.core import catalog, smoke
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.plan import build
-from prl_tui.core.smoke import Wanted
-from prl_tui.runs import plans
+from prl_tui.core.smoke import Seen, Sizes, Wanted
+from prl_tui.core.value import replace
+from prl_tui.runs import launcher, plans, smoke_data, stop
 from prl_tui.runs import smoke as smokes
+from prl_tui.runs.state import status
 
 RECIPES = catalog.load().recipes
 WITH_SMOKE = [recipe.name for recipe in RECIPES.values() if recipe.data.smoke.steps]
+SEEN = Seen(0, 3, 3, True, True)
 
 
 def config_of(name: str, **values: object) -> RunConfig:
@@ -24,7 +28,7 @@ def config_of(name: str, **values: object) -> RunConfig:
 
 def test_the_usual_recipes_can_be_smoke_tested() -> None:
     assert {"demo", "prl-grpo", "swift-grpo", "swift-sft", "swift-dpo", "swift-rm"} <= set(WITH_SMOKE)
-    assert not smoke.possible(config_of("vlm-sft"))
+    assert not any(smoke.watched(config_of(name), smoke.NOTHING_KNOWN) for name in WITH_SMOKE)
 
 
 def differing(one: RunConfig, other: RunConfig) -> set[str]:
@@ -75,24 +79,96 @@ def test_an_evaluation_is_forced_where_there_is_something_to_evaluate_on() -> No
 WANTED = Wanted(3, True, {}, {})
 
 
-@pytest.mark.parametrize(("code", "logged", "step", "evaluated", "saved", "reason"), [
-    (1, 3, 3, True, True, "exit code 1"),
-    (None, 3, 3, True, True, "exit code –"),
-    (0, 0, None, True, True, "no step was logged"),
-    (0, 2, 2, True, True, "2 of 3 steps"),
-    (0, 3, 3, False, True, "nothing was evaluated"),
-    (0, 3, 3, True, False, "no checkpoint was saved"),
+@pytest.mark.parametrize(("change", "reason"), [
+    ({"exit_code": 1}, "exit code 1"),
+    ({"exit_code": None}, "exit code –"),
+    ({"logged": 0, "step": None}, "no step was logged"),
+    ({"logged": 2, "step": 2}, "2 of 3 steps"),
+    ({"evaluated": False}, "nothing was evaluated"),
+    ({"saved": False}, "no checkpoint was saved"),
+    ({"failure": "训练步骤 1 出现错误: x"}, "训练步骤 1 出现错误: x"),
+    ({"exit_code": 130, "stopped": True}, "exit code 130"),
 ])  # fmt: skip
-def test_each_missing_thing_fails_it_with_its_reason(code, logged, step, evaluated, saved, reason) -> None:
-    result = smoke.judge(WANTED, code, logged, step, evaluated, saved)
+def test_each_missing_thing_fails_it_with_its_reason(change, reason) -> None:
+    result = smoke.judge(WANTED, replace(SEEN, **change))
     assert (result.passed, result.reasons) == (False, (reason,))
 
 
 def test_all_of_it_passes() -> None:
-    result = smoke.judge(WANTED, 0, 3, 3, True, True)
+    result = smoke.judge(WANTED, SEEN)
     assert result.passed
     assert result.words() == "smoke test passed: 3 steps logged; evaluated; a checkpoint saved; exit code 0"
-    assert smoke.judge(Wanted(3, False, {}, {}), 0, 3, 3, False, True).passed
+    assert smoke.judge(Wanted(3, False, {}, {}), replace(SEEN, evaluated=False)).passed
+
+
+WATCHED = Wanted(3, False, {}, {}, saves=False, watched=True)
+
+
+def test_a_watched_one_says_what_could_not_be_forced_and_fails_unless_it_was_ended_for_its_steps() -> None:
+    seen = Seen(1, 2, 3, False, False, stopped=True)
+    result = smoke.judge(WATCHED, seen)
+    assert result.words() == (
+        "smoke test passed: 3 steps seen; no evaluation seen, and none can be forced; no checkpoint seen, and none can be"
+        " forced; then stopped"
+    )
+    assert smoke.judge(WATCHED, replace(seen, saved=True)).reasons[2] == "a checkpoint saved"
+    assert smoke.judge(WATCHED, replace(seen, logged=0)).passed, "a bar alone shows steps"
+    assert smoke.judge(WATCHED, replace(seen, exit_code=0, stopped=False)).passed, "it was so short by itself"
+    assert smoke.judge(WATCHED, replace(seen, stopped=False)).reasons == ("exit code 1",), (
+        "a person stopped it, or it died"
+    )
+    assert smoke.judge(WATCHED, replace(seen, step=1)).reasons == ("1 of 3 steps",)
+    assert smoke.judge(WATCHED, Seen(0, 0, None, False, False)).reasons == ("no step was logged",)
+
+
+def test_a_share_of_an_epoch_gives_the_steps_by_the_trainers_own_rounding() -> None:
+    """transformers 4.57: max_steps = ceil(num_train_epochs × steps of an epoch)."""
+    full = config_of("minionerec-sft")
+    for per_epoch in (1, 3, 7, 131, 84620):
+        for steps in (1, 2, 5, 19):
+            short = smoke.shrink(full, steps, Sizes(per_epoch))
+            assert math.ceil(float(short.text("num_epochs")) * per_epoch) == steps, (per_epoch, steps)
+    assert smoke.watched(full, Sizes(None)), "without the rows no share is known"
+    assert not smoke.watched(full, Sizes(10))
+
+
+def test_data_are_cut_to_what_the_steps_take_and_to_a_line_of_the_log() -> None:
+    dpo = config_of("safe-mm-dpo", config_source="generate", gradient_accumulation_steps=4)
+    # a line at every tenth micro-batch that ends an accumulation of 4: the 20th; two data sets make one
+    assert smoke.cuts(dpo, 2, Sizes(None, 16, 4))["train_helpful_path"] == 20 * 16 // 2
+    assert smoke.cuts(dpo, 6, Sizes(None, 16, 4))["train_helpful_path"] == 40 * 16 // 2
+    rm = config_of("reward-model", config_source="generate")
+    assert smoke.cuts(rm, 3, Sizes(None, 8, 1))["val_harmless_path"] == 24
+    assert smoke.cuts(config_of("reward-model"), 3, Sizes(None, 8, 1)) == {}, "the YAML is the person's"
+
+
+def test_a_setting_without_effect_is_not_touched() -> None:
+    assert smoke.changes(config_of("vlm-sft"), 2) == {}
+    assert smoke.changes(config_of("vlm-sft", config_source="generate"), 2) == {
+        "log_every_n_steps": 1,
+        "save_every_n_steps": 2,
+    }
+
+
+def test_a_custom_command_gets_the_arguments_that_were_given_for_it() -> None:
+    given = config_of("custom", arguments="--lr 1", smoke_arguments="--max_steps {steps} --save_steps={steps}")
+    assert build(smoke.shrink(given, 4)).argv[-5:] == ("--lr", "1", "--max_steps", "4", "--save_steps=4")
+    assert "steps" not in " ".join(build(given).argv)
+    kept = smoke.wanted(given, 4)
+    assert (kept.watched, kept.saves, kept.evaluates) == (False, False, False)
+    assert build(smoke.restored(smoke.shrink(given, 4), kept)).argv == build(given).argv
+    assert smoke.watched(config_of("custom"), smoke.NOTHING_KNOWN)
+
+
+def test_the_first_records_are_cut_and_kept_once(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/a.jsonl").write_bytes('{"n": 1}\r\n\n{"n": "二"}\n{"n": 3}'.encode())
+    config = config_of("reward-model", train_helpful_path="data/a.jsonl", val_helpful_path="data/none.jsonl")
+    for _ in range(2):
+        made = smoke_data.cut(config, {"train_helpful_path": 2, "val_helpful_path": 2}, tmp_path, tmp_path / "cut")
+    assert list(made) == ["train_helpful_path"]
+    assert Path(made["train_helpful_path"]).read_text("utf-8") == '{"n": 1}\n{"n": "二"}\n'
+    assert len(list((tmp_path / "cut").iterdir())) == 1
 
 
 def test_a_record_of_another_shape_is_no_smoke_test() -> None:
@@ -101,7 +177,6 @@ def test_a_record_of_another_shape_is_no_smoke_test() -> None:
 
 
 def test_wrong_words_are_told(cli) -> None:
-    assert "vlm-sft has no field that ends a run" in cli("launch", "vlm-sft", "--smoke", "2").err
     assert "at least one step is needed" in cli("launch", "demo", "--smoke", "0").err
     assert "do not go together" in cli("launch", "demo", "--smoke", "2", "--promote").err
     assert "demo is none" in cli("launch", "demo", "--promote").err
@@ -129,6 +204,22 @@ def test_a_smoke_test_that_dies_fails_and_is_not_promoted(cli, tmp_path: Path) -
     watched = cli("watch", started.out.strip(), "--plain")
     assert watched.code == 1
     assert "✗ smoke test failed: exit code 1" in watched.out
+    assert "✗ the first cause: rank 1: " in watched.err
+    assert "the whole log: " in watched.err
     refused = cli("launch", started.out.strip(), "--promote")
     assert refused.code == 1
     assert "smoke test failed" in refused.err
+
+
+def test_a_run_that_nobody_would_stop_is_ended(root, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("prl_tui.runs.spawn.watcher", refuse)
+    job = launcher.Job(("sleep", "600"), stop_after=2)
+    with pytest.raises(
+        launcher.LaunchError, match="cannot be watched, so it was stopped: Cannot allocate memory"
+    ) as told:
+        launcher.start(root, job)
+    assert stop.wait(told.value.folder, 20)
+    assert status(told.value.folder).state == "stopped"

@@ -20,18 +20,7 @@ from prl_tui.core.findings import Finding
 from prl_tui.core.plan import build
 from prl_tui.core.trial import Step, Trial
 from prl_tui.runs import trial
-
-RECIPE = """
-schema = 1
-name = "odd"
-title = { en = "odd" }
-launcher = "python"
-needs_gpu = false
-[program.python]
-script = "train.py"
-[presets.one]
-values = { training_env = "this" }
-"""
+from tests import odd_program
 
 
 @pytest.fixture
@@ -39,7 +28,7 @@ def program(tmp_path: Path, config_dir: Path):
     """Write train.py and a module beside it that it imports; the config that runs it."""
 
     def make(module: str, script: str = "import odd_module\n") -> RunConfig:
-        (config_dir / "odd.toml").write_text(RECIPE)
+        (config_dir / "odd.toml").write_text(odd_program.recipe())
         (tmp_path / "train.py").write_text(script)
         (tmp_path / "odd_module.py").write_text(module)
         return resolve(catalog.load([config_dir]).recipes["odd"], "one")
@@ -281,3 +270,68 @@ def test_a_probe_s_finding_that_is_known_already_is_not_told_twice() -> None:
     assert [finding.code for finding in joined.findings].count("probe-import") == 1
     assert not joined.ok
     assert joined.findings[0] == one
+
+
+def custom(**values: object) -> RunConfig:
+    recipe = catalog.load().recipes["custom"]
+    unset = {"script": None, "training_env": "this"}
+    return resolve(recipe, "python").with_values({**unset, **values}, Source.SET)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """Programs of a person's own, each of which would tell if it ran."""
+    run = "open('ran', 'w')\n"
+    (tmp_path / "pkg" / "bare").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
+    for name in ("good.py", "pkg/__init__.py", "pkg/train.py", "pkg/__main__.py", "pkg/bare/__init__.py", "stop.py"):
+        (tmp_path / name).write_text(run)
+    (tmp_path / "bad.py").write_text(run + "x = 1\nfor i in range(3)\n    print(i)\n")
+    (tmp_path / "pkg/bad.py").write_text(run + "x = (\n")
+    (tmp_path / "latin.py").write_bytes("# -*- coding: latin-1 -*-\nx = 'é'\n".encode("latin-1"))
+    (tmp_path / "raw.py").write_bytes(b"x = '\xe9'\n")
+    (tmp_path / "run.sh").write_text("#!/bin/sh\nif true; then :; fi\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("values", "code", "says"), [
+    ({"script": "good.py"}, "", ""),
+    ({"script": "latin.py"}, "", ""),
+    ({"script": "pkg"}, "", ""),
+    ({"script": "run.sh", "launcher": "torchrun", "launcher_arguments": "--no-python"}, "", ""),
+    ({"script": "none.py"}, "probe-script", "none.py."),
+    ({"script": "empty"}, "probe-script", "empty/__main__.py."),
+    ({"script": "bad.py"}, "probe-syntax", "bad.py, line 3: expected ':'."),
+    ({"script": "raw.py"}, "probe-syntax", "raw.py, line "),
+    ({"script": "run.sh"}, "probe-syntax", "run.sh, line 2: "),
+    ({"module": "pkg.train"}, "", ""),
+    ({"module": "pkg"}, "", ""),
+    ({"module": "json.tool"}, "", ""),
+    ({"module": "stop"}, "", ""),
+    ({"module": "guardian"}, "probe-module", "no module guardian"),
+    ({"module": "pkg.bare"}, "probe-module", "no module pkg.bare"),
+    ({"module": "pkg.none"}, "probe-module", "no module pkg.none"),
+    ({"module": "pkg.train.more"}, "probe-module", "no module pkg.train.more"),
+    ({"module": "pkg/train.py"}, "probe-module", "no module pkg/train.py"),
+    ({"module": "pkg.bad"}, "probe-syntax", "bad.py, line 2: "),
+])  # fmt: skip
+def test_a_program_of_one_s_own_is_read_and_never_run(own: Path, values: dict[str, str], code: str, says: str) -> None:
+    """The judge is `python -m` and `python FILE` of 3.11, which refuse just those, when they come to it."""
+    config = custom(**values)
+    made = trial.run(build(config), own)
+    told = trials.findings(config, made)
+    assert (made.end, [finding.code for finding in told]) == ("done", [code] if code else []), told
+    if code:
+        assert says in told[0].message
+        assert told[0].field == next(iter(values))
+    assert not (own / "ran").exists()
+    assert "source" in [step.name for step in made.steps]
+
+
+def test_an_interpreter_that_does_not_start_stops_a_program_of_one_s_own(own: Path) -> None:
+    python = own / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\nexit 5\n")
+    python.chmod(0o755)
+    config = custom(script="good.py", training_env=str(python))
+    assert found(config, trial.run(build(config), own)) == [("probe-crashed", "error")]

@@ -112,3 +112,15 @@ async def test_watch_shows_the_essential_at_every_size_and_during_resizes(app):
                 assert {"#gpus", "#curves"} <= set(seen), size
             assert folder.id in screen(pilot.app), size
             assert "hello log" in screen(pilot.app), size
+
+
+async def test_a_resize_under_a_dialog_counts_once_the_place_is_back(app):
+    async with app().run_test(size=(160, 45)) as pilot:
+        place = await configure(pilot)
+        await pilot.press("question_mark")
+        await wait_for(pilot, lambda: pilot.app.screen is not place, "the help")
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the place again")
+        await settled(pilot, place, LEAVES["configure"], (80, 24))
+        assert "#gpu-line" in in_sight(place, LEAVES["configure"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from prl_tui.core import catalog
@@ -10,27 +12,8 @@ from prl_tui.runs import store
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
+from tests import odd_program
 from tests.tui.driving import App, configure, screen, text_of, wait_for
-
-RECIPE = """
-schema = 1
-name = "odd"
-title = { en = "odd" }
-launcher = "python"
-needs_gpu = false
-[program.python]
-script = "train.py"
-[[field]]
-key = "steps"
-type = "int"
-group = "schedule"
-label = { en = "steps" }
-default = 3
-min = 1
-max = 99
-[presets.one]
-values = { training_env = "this" }
-"""
 
 
 @pytest.fixture
@@ -38,7 +21,7 @@ def on_program(tmp_path, config_dir, monkeypatch):
     """The app on a program that imports a module with this text."""
 
     def make(module, smoke=""):
-        (config_dir / "odd.toml").write_text(RECIPE.replace("[[field]]", f"{smoke}[[field]]"))
+        (config_dir / "odd.toml").write_text(odd_program.recipe(smoke + odd_program.STEPS))
         (tmp_path / "train.py").write_text("import odd_module\nprint('ran', flush=True)\n")
         (tmp_path / "odd_module.py").write_text(module)
         monkeypatch.chdir(tmp_path)
@@ -107,15 +90,20 @@ async def test_the_probe_can_be_left_out(on_program):
         assert len(runs()) == 1
 
 
-async def test_a_recipe_without_a_field_for_steps_cannot_be_smoke_tested(on_program):
+async def test_a_program_that_no_field_ends_is_smoke_tested_until_its_log_shows_the_steps(on_program):
+    steps = (
+        "import time\n"
+        "for step in range(1, 500):\n"
+        "    print({'loss': 1 / step, 'epoch': 0.1})\n"
+        "    print(f'\\r{step}%|#| {step}/500 [00:00<00:01, 9.5it/s]', end='', flush=True)\n"
+        "    time.sleep(0.1)\n"
+    )
     async with on_program("VALUE = 1\n").run_test(size=(120, 40)) as pilot:
         await configure(pilot)
+        (Path.cwd() / "train.py").write_text(steps)
         await pilot.press("T")
-        told = await wait_for(
-            pilot, lambda: [n.message for n in pilot.app._notifications if "[smoke]" in n.message], "why"
-        )
-        assert "odd has no field that ends a run" in told[0]
-        assert runs() == []
+        await wait_for(pilot, lambda: "smoke test passed: 2 steps seen" in screen(pilot.app), "how it went")
+        assert len(runs()) == 1
 
 
 LOGS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.preview import TextRows
 from tests.tui.driving import configure, text_of, wait_for
 
@@ -27,3 +28,16 @@ async def test_the_preview_shows_the_file(app):
         lines = place.preview.query_one(TextRows)._lines
         assert "cat >prl-files/dpo_config.yaml <<'END_OF_FILE'" in lines
         assert "λ_init: 1.0" in lines
+
+
+async def test_the_presets_show_the_batch_of_the_file_that_lies_here(app, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs/rm_config.yaml").write_text("batch_size: 6\n")
+    async with app("reward-model", "single-gpu").run_test(size=(160, 45)) as pilot:
+        place = await configure(pilot)
+        table = place.query_one(PresetTable)
+        await wait_for(pilot, lambda: ("1", "6", "–", "6") in [line.numbers for line in table._lines], "the file read")
+        assert "6" in next(row for row in text_of(table).splitlines() if "▸ single-gpu" in row).split()
+        dpo = [line.numbers for line in table._lines if line.recipe == "safe-mm-dpo" and line.preset]
+        assert all(numbers[1] == "–" for numbers in dpo)

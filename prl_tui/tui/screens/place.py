@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from textual import events
+from textual.geometry import Size
 from textual.screen import Screen
 
 from prl_tui.tui.widgets.top_bar import TopBar
@@ -24,16 +25,27 @@ class Place(Screen[None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
+    fitted: Size | None = None
+    """The terminal's size that the classes stand for."""
+
     def fit_terminal(self) -> None:
         """Take the classes of the terminal's size now: with the first resize, the first frame would be drawn twice."""
-        size = self.app.size
+        self.fitted = size = self.app.size
         for breakpoints, cells in ((WIDTHS, size.width), (HEIGHTS, size.height)):
-            self.add_class([name for start, name in breakpoints if start <= cells][-1])
+            fits = [name for start, name in breakpoints if start <= cells][-1]
+            self.remove_class(*(name for _, name in breakpoints if name != fits))
+            self.add_class(fits)
+
+    def on_screen_resume(self) -> None:
+        """The terminal may have got another size while a dialog lay over the place."""
+        if self.fitted != self.app.size:
+            self.fit_terminal()
 
     def on_resize(self, event: events.Resize) -> None:
-        """A size that the screen has already: the start tells it three times, and each would be drawn whole."""
-        if event.size == self.size and self.stack_updates:
+        """The start tells a size that is drawn already twice more, and each time everything would be drawn anew."""
+        if event.size == self.fitted:
             event.prevent_default()
+        self.fitted = event.size
 
     @property
     def prl(self) -> PrlApp:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from textual.message import Message
 
@@ -43,12 +44,24 @@ class PresetTable(Rows):
 
     def __init__(self, catalog: Catalog, **keywords: str | None) -> None:
         super().__init__(**keywords)
+        self._catalog = catalog
         self._lines = list(lines(catalog))
         self._now = ("", "")
 
     def on_mount(self) -> None:
-        """The frame's title."""
+        """The frame's title; config files of the person's are read on a thread, since their disk may be slow."""
         self.border_title = t("Presets")
+        if any("–" in line.numbers for line in self._lines):
+            self.run_worker(self._read_files, description="read config files", thread=True, exit_on_error=False)
+
+    def _read_files(self) -> None:
+        found = {line: with_files(self._catalog, line, Path.cwd()) for line in self._lines if line.preset}
+        if any(found.values()):
+            self.app.call_from_thread(self._take, {line: new for line, new in found.items() if new is not None})
+
+    def _take(self, found: Mapping[Line, Line]) -> None:
+        self._lines = [found.get(line, line) for line in self._lines]
+        self.refresh()
 
     def mark(self, recipe: str, preset: str) -> None:
         """Which preset the form started from."""
@@ -111,6 +124,21 @@ def lines(catalog: Catalog) -> list[Line]:
             generations = config.number("num_generations") if "num_generations" in recipe.by_key else None
             found.append(Line(recipe.name, name, "", _numbers(assess.gpus(config), batch, generations)))
     return found
+
+
+def with_files(catalog: Catalog, line: Line, here: Path) -> Line | None:
+    """A preset's line with what its own config files here say of the batch; None where they say nothing."""
+    recipe = catalog.recipes[line.recipe]
+    if not recipe.data.write:
+        return None
+    from prl_tui.machine import given_files
+
+    config = resolve(recipe, line.preset)
+    batch = given_files.batch(config, here)
+    if batch is None:
+        return None
+    generations = config.number("num_generations") if "num_generations" in recipe.by_key else None
+    return replace(line, numbers=_numbers(assess.gpus(config), batch, generations))
 
 
 def _numbers(processes: int | None, batch: Batch, generations: int | None) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import torch.distributed as dist
-from hf import arguments, train
+from hf import arguments, steps_of, train
 
 KNOWN = {
     "model_path", "seed", "train_file", "eval_file", "info_file", "category", "wandb_project", "wandb_run_name",
@@ -37,8 +37,9 @@ def main():
     assert Path(given["eval_file"]).is_file()
     assert Path(given["info_file"]).is_file()
     step_size = int(given["train_batch_size"]) * world * int(given["gradient_accumulation_steps"])
-    total = -(-rows * generations // step_size) * int(given["num_train_epochs"])
-    train(total, lambda share: {"completion_length": 12.0, "reward": share, "kl": 0.001})
+    total = steps_of(-(-rows * generations // step_size), given["num_train_epochs"])
+    figures = {"completion_length": 12.0, "kl": 0.001}
+    train(total, lambda share: {**figures, "reward": share}, (float(given["eval_step"]), 0.1), given["output_dir"])
     if rank == 0:
         (Path(given["output_dir"]) / "final_checkpoint").mkdir(parents=True)
     dist.barrier()

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import torch.distributed as dist
-from hf import arguments, train
+from hf import arguments, steps_of, train
 
 KNOWN = {
     "base_model", "train_file", "eval_file", "output_dir", "sample", "seed", "batch_size", "micro_batch_size", "num_epochs",
@@ -30,11 +30,10 @@ def main():
     rows = len(Path(given["train_file"]).read_text().splitlines()) - 1
     assert Path(given["eval_file"]).is_file()
     # the Trainer: batches of a process, then steps; an accumulation of 0 is a ZeroDivisionError there
-    steps = math.ceil(math.ceil(rows / (micro * world)) / accumulation) * int(float(given["num_epochs"]))
-    train(steps, lambda share: {})
+    steps = steps_of(math.ceil(math.ceil(rows / (micro * world)) / accumulation), given["num_epochs"])
+    train(steps, lambda share: {}, (0.05, 0.05), given["output_dir"])
     if dist.get_rank() == 0:
-        for name in (f"checkpoint-{steps}", "final_checkpoint"):
-            (Path(given["output_dir"]) / name).mkdir(parents=True)
+        (Path(given["output_dir"]) / "final_checkpoint").mkdir(parents=True)
     dist.barrier()
     dist.destroy_process_group()
 

@@ -87,7 +87,7 @@ def main():
     steps = math.ceil(math.ceil(rows / world) / batch)
     say(f"训练器初始化完成\n每个epoch步数: {steps}\n总训练步数: {rows // batch * epochs}")
     for epoch in range(1, epochs + 1):
-        train(say, rank, world, epoch, epochs, steps, lr)
+        train(say, rank, world, epoch, epochs, steps, lr, found, Path(save_dir))
         say(f"\nEpoch {epoch} 完成:\n  训练损失: 2.1234\n  验证损失: {2.2 - epoch / 10:.4f}")
         if rank == 0:
             save(Path(save_dir), f"checkpoint_epoch{epoch}.pt")
@@ -97,7 +97,7 @@ def main():
         dist.destroy_process_group()
 
 
-def train(say, rank, world, epoch, epochs, steps, lr):
+def train(say, rank, world, epoch, epochs, steps, lr, found, save_dir):
     for step in range(steps):
         loss = torch.tensor(3.0 / (1 + epoch * steps + step))
         if world > 1:
@@ -107,8 +107,11 @@ def train(say, rank, world, epoch, epochs, steps, lr):
             bar = f"\rEpoch {epoch}/{epochs}: {100 * done // steps:3}%|█   | {done}/{steps} [00:00<00:01, 9.50it/s, loss={loss:.4f}]"
             sys.stderr.write(bar)
             sys.stderr.flush()
-        if step % 2 == 0:
+        total = (epoch - 1) * steps + step  # the very first step is logged and saved, whatever the intervals
+        if total % found["log_every_n_steps"] == 0:
             say(f"Epoch: {epoch}/{epochs}, Step: {step}, Loss: {loss:.4f}, LR: {lr:.2e}")
+        if total % found["save_every_n_steps"] == 0 and rank == 0:
+            save(save_dir, f"checkpoint_epoch{epoch}.pt")
         time.sleep(0.02)
     if rank == 0:
         sys.stderr.write("\n")

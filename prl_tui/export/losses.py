@@ -1,0 +1,71 @@
+"""What an exported file cannot carry, or what will differ where it runs: one sentence for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from prl_tui.core import secrets
+from prl_tui.core.plan import LaunchPlan
+from prl_tui.i18n import t
+
+_PLACEHOLDER = re.compile(r"(?:^|[/=\s])path/to/|(?:^|[/=\s])your[_-]\w", re.IGNORECASE)
+"""A word that stands in guides for a person's own: /path/to/model, your_model_path."""
+
+
+def placeholders(plan: LaunchPlan) -> Iterator[str]:
+    """Fields whose value is still a guide's placeholder."""
+    config = plan.config
+    for field in config.recipe.fields:
+        if config.value(field.key) is not None and _PLACEHOLDER.search(config.text(field.key)):
+            yield t("{key} still has a placeholder: {value}", key=field.key, value=config.text(field.key))
+
+
+def secret(plan: LaunchPlan) -> str:
+    """One sentence that names the field whose value is a key, a token or a password, by its look or its flag; or ""."""
+    config = plan.config
+    for argument in plan.arguments:
+        if argument.key and secrets.hidden_words(argument.words) != argument.words:
+            return _kept(argument.key)
+    for field in config.recipe.fields:
+        if config.value(field.key) is not None and secrets.looks_secret(config.text(field.key)):
+            return _kept(field.key)
+    return ""
+
+
+def _kept(key: str) -> str:
+    return t("{key} holds a secret, which no file keeps: give it by an environment variable that the program reads.",
+             key=key)  # fmt: skip
+
+
+def fixed_values(plan: LaunchPlan) -> Iterator[str]:
+    """For a format that holds one set of values and looks at nothing where it runs."""
+    yield t("PRL_* variables change nothing in this format: its values are fixed.")
+    for field in plan.config.recipe.fields:
+        if field.glob and any(mark in plan.config.text(field.key) for mark in "*?["):
+            yield t("{key}: this format resolves no pattern; the program gets {value} as it stands.",
+                    key=field.key, value=plan.config.text(field.key))  # fmt: skip
+
+
+def surroundings(plan: LaunchPlan) -> Iterator[str]:
+    """For a format that has no place for what surrounds the command."""
+    if plan.activation.kind in {"conda", "venv", "python"}:
+        yield t("The training environment is not activated here: {name}", name=plan.activation.name)
+    if plan.workdir:
+        yield t("The working directory is not entered here: {path}", path=plan.workdir)
+
+
+def inherited(plan: LaunchPlan) -> tuple[str, ...]:
+    """Names of variables that the launch must bring along, as secrets do."""
+    free = {field.key for field in plan.config.recipe.fields if field.type == "variables"}
+    return tuple(variable.name for variable in plan.variables if variable.key in free and variable.value is None)
+
+
+def at_risk(plan: LaunchPlan) -> str:
+    """What a killed job loses: the steps since its last checkpoint."""
+    steps = plan.config.number("save_steps") if "save_steps" in plan.config.settings else None
+    if steps is None:
+        return t("No signal comes before the time limit: steps since the last checkpoint are lost.")
+    return t(
+        "No signal comes before the time limit: up to {steps} steps since the last checkpoint are lost.", steps=steps
+    )
