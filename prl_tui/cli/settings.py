@@ -213,7 +213,7 @@ def _count_rows(config: RunConfig) -> int | None:
 
     keys = [key for key in config.recipe.data.batch.rows if key in config.settings]
     base = paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
-    if not any((base / name).is_file() or "*" in name for key in keys for name in config.text(key).split()):
+    if not any(paths.is_file(base / name) or "*" in name for key in keys for name in config.text(key).split()):
         return None
     from prl_tui.machine import rows
 

@@ -62,7 +62,7 @@ def _base(source: str) -> RunConfig:
         raise CommandError(t("SOURCE is empty; prl-grpo/standard-4gpu would work."))
     found = catalog(only=name) if _plain(name) else catalog()
     recipe = found.find(name)
-    if recipe is not None and (preset in recipe.presets or not (slash or Path(source).is_file())):
+    if recipe is not None and (preset in recipe.presets or not (slash or paths.is_file(source))):
         return resolve(recipe, preset)
     from prl_tui.core import config_file
 

@@ -13,6 +13,9 @@ from prl_tui.core.value import Value
 ALL = 64
 """How many devices torch assumes when the variable is not set."""
 
+_LONGEST = 4300
+"""Digits of a number that Python reads; torch raises for more."""
+
 _LEADING = re.compile(r"[+-]?[0-9]*", re.ASCII)
 
 
@@ -62,22 +65,24 @@ def read(spec: str | None, on_node: int | None = None) -> Devices:
 
 
 def _by_prefix(spec: str, prefix: str) -> Devices:
+    """UUIDs; of MIG instances CUDA gives a process the first one only. Source: NVIDIA's MIG user guide, CUDA 12."""
+    most = 1 if prefix == "MIG-" else None
     entries: list[str] = []
     items = spec.split(",")
     for position, item in enumerate(items):
         if item in entries:
             return Devices(spec, (), None, tuple(items), repeated=True)
         if not item.startswith(prefix):
-            return Devices(spec, tuple(entries), None, tuple(items[position:]))
+            return Devices(spec, tuple(entries), most, tuple(items[position:]))
         entries.append(item)
-    return Devices(spec, tuple(entries), None)
+    return Devices(spec, tuple(entries), most)
 
 
 def _leading_int(text: str) -> int:
     """C's strtoul: the leading number of `1gpu`; −1 where there is none."""
     found = _LEADING.match(text)
     digits = found.group(0) if found else ""
-    return int(digits) if digits.lstrip("+-") else -1
+    return int(digits) if 0 < len(digits.lstrip("+-")) <= _LONGEST else -1
 
 
 def _usable(entries: list[int], on_node: int | None) -> int | None:

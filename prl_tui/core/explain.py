@@ -32,6 +32,7 @@ WHAT = {
     "devices-none": mark("CUDA_VISIBLE_DEVICES={spec} leaves no GPU visible."),
     "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}”; GPUs it sees: {count}."),
     "devices-odd": mark("torch reads CUDA_VISIBLE_DEVICES={spec} as {read}."),
+    "devices-mig": mark("CUDA_VISIBLE_DEVICES={spec} lists several MIG instances; a process sees the first one alone, {item}."),
     "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have; GPUs that remain visible: {count}."),
     "infer-workers-exceed-processes": mark("{workers} generation workers on {nproc} processes: only the first {nproc} get an engine, and requests to the others are lost."),
     "infer-workers-overlap": mark("{nproc} processes and {workers} generation workers on {gpus} GPUs share some of them: usually out of memory."),

@@ -68,7 +68,10 @@ def _reading(devices: Devices) -> list[Violation]:
         found.append(broken("devices-cut", part, "warning", spec=spec, item=devices.dropped[0], count=len(entries)))
     elif any(str(entry) != item.strip() for entry, item in zip(entries, spec.split(","), strict=False)):
         found.append(broken("devices-odd", part, "warning", spec=spec, read=",".join(map(str, entries))))
-    if devices.usable is not None and devices.usable < len(entries):
+    if isinstance(entries[0], str) and entries[0].startswith("MIG-"):
+        if len(entries) > 1:
+            found.append(broken("devices-mig", part, "warning", spec=spec, item=entries[0]))
+    elif devices.usable is not None and devices.usable < len(entries):
         severity = "error" if devices.usable == 0 else "warning"
         item = entries[devices.usable]
         found.append(broken("devices-beyond-node", part, severity, spec=spec, item=item, count=devices.usable))

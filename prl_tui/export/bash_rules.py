@@ -2,11 +2,15 @@
 
 Every value has been matched against a plain decimal before any of this arithmetic sees it, and a rule whose value
 is not set is skipped, as in `core`. A property test compares the verdicts (tests/export/test_bash_rules.py). Where
-`core` only warns that torch reads a GPU list in an odd way, a script refuses: nobody would read the warning.
+`core` only warns that torch reads a GPU list in an odd way, a script refuses it from the environment: nobody would
+read the warning. In the file itself it passed the check, with that warning.
 """
 
 from __future__ import annotations
 
+import re
+
+from prl_tui.core import devices
 from prl_tui.core.assess import stack_of
 from prl_tui.core.layout import LOOPBACK
 from prl_tui.core.plan import LaunchPlan
@@ -92,7 +96,7 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
         gpus=_override(plan, "cuda_visible_devices"),
         processes=_override(plan, "nproc_per_node"),
     )
-    counted = [f"processes={processes}", f'count_gpus "${_var(plan, "cuda_visible_devices")}"']
+    counted = [f"processes={processes}", *_count(plan)]
     rules = _refuse("[[ -n $visible ]] && (( processes > visible ))", told)
     mode = []
     if "swift" in stack.name:
@@ -101,6 +105,16 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
     if plan.config.recipe.data.cpu:
         rules = [f"if ! {_yes(plan, plan.config.recipe.data.cpu)}; then", *(f"  {rule}" for rule in rules), "fi"]
     return [*counted, *rules, *mode]
+
+
+def _count(plan: LaunchPlan) -> list[str]:
+    """How many GPUs the list names. What torch reads otherwise than written passed the check: it stands as it is."""
+    variable, spec = _var(plan, "cuda_visible_devices"), plan.config.text("cuda_visible_devices")
+    counted = f'count_gpus "${variable}"'
+    if not spec or _PLAIN_LIST.fullmatch(spec):
+        return [counted]
+    visible = devices.read(spec).count
+    return [f"if [[ ${variable} == {literal(spec)} ]]; then visible={visible}; else {counted}; fi"]
 
 
 def _yes(plan: LaunchPlan, part: str) -> str:
@@ -337,6 +351,8 @@ DIVISORS = [
     "}",
 ]
 
+_PLAIN_LIST = re.compile(r"(?:0|[1-9][0-9]{0,3})(?:,(?:0|[1-9][0-9]{0,3}))*", re.ASCII)
+"""A list that `count_gpus` takes; UUIDs are odd here and counted the same."""
 COUNT_GPUS = [
     "count_gpus() { # sets visible: how many GPUs the list $1 names; empty where that is not known",
     "  local item items seen=, kind='^ *(0|[123456789][0123456789]{0,3}) *$'",
@@ -360,5 +376,6 @@ COUNT_GPUS = [
     "    seen+=$item,",
     "    visible=$(( visible + 1 ))",
     "  done",
+    "  if [[ $1 == MIG-* ]]; then visible=1; fi # all that CUDA gives a process",
     "}",
 ]

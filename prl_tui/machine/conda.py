@@ -53,7 +53,7 @@ def hook_of(values: Mapping[str, str], hook: str = "") -> Path | None:
     """Conda's etc/profile.d/conda.sh, which teaches a plain shell `conda activate`."""
     if hook:
         return paths.expanded(hook)
-    return next((root / _HOOK for root in roots("", values) if (root / _HOOK).is_file()), None)
+    return next((root / _HOOK for root in roots("", values) if paths.is_file(root / _HOOK)), None)
 
 
 def roots(hook: str, values: Mapping[str, str]) -> Iterator[Path]:
@@ -103,7 +103,7 @@ def _listed(values: Mapping[str, str]) -> list[Path]:
 
 
 def _python(folder: Path) -> bool:
-    return (folder / "bin" / "python").exists()
+    return paths.exists(folder / "bin" / "python")
 
 
 def _read(path: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from prl_tui.core.plan import Activation
 from prl_tui.core.versions import release
 from prl_tui.i18n import t
-from prl_tui.machine import conda, environment
+from prl_tui.machine import conda, environment, paths
 from prl_tui.machine.doctor_item import Item
 from prl_tui.machine.gpus import GpuSnapshot
 
@@ -72,7 +72,7 @@ def _torch(found: environment.Environment, python: Path, snapshot: GpuSnapshot, 
             fix = t("Name the training environment: --env conda:NAME, or the folder of a venv.")
         yield Item("torch", "torch", t("not installed"), "error" if named else "warning", fix)
         return
-    if not (python.parent / "torchrun").exists():
+    if not paths.exists(python.parent / "torchrun"):
         fix = t("Reinstall torch there; without it another environment's torchrun would be started.")
         yield Item("torchrun", "torchrun", t("not in {path}", path=python.parent), "error", fix)
     yield cuda(found.cuda, snapshot)

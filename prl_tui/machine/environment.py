@@ -114,7 +114,7 @@ def interpreter(activation: Activation, environment: Mapping[str, str] | None = 
 
 
 def _existing(path: Path) -> Path | None:
-    return path if path.exists() else None
+    return path if paths.exists(path) else None
 
 
 def lacks(plan: LaunchPlan, python: Path | None, environment: Mapping[str, str] | None = None) -> str:
@@ -126,7 +126,7 @@ def lacks(plan: LaunchPlan, python: Path | None, environment: Mapping[str, str] 
     if not program or "/" in program:
         return ""
     if plan.activation.kind and python is not None:
-        return "" if (python.parent / program).exists() else program
+        return "" if paths.exists(python.parent / program) else program
     values = os.environ if environment is None else environment
     return "" if shutil.which(program, path=values.get("PATH")) else program
 

@@ -88,7 +88,7 @@ def _missing(config: RunConfig, here: Path) -> tuple[str, ...]:
     own = _written(config)
     needed = [file for file in config.recipe.data.files if own.isdisjoint(template_keys(file))]
     wanted = [fill(fill(file, config), config) for file in needed]  # `{train_{task}_path}` names a field by another
-    return tuple(name for name in dict.fromkeys(wanted) if name and not (base / name).exists())
+    return tuple(name for name in dict.fromkeys(wanted) if name and not paths.exists(base / name))
 
 
 def matches(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:

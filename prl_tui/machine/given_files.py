@@ -12,6 +12,7 @@ from prl_tui.core.given import Given
 from prl_tui.core.templates import Template
 from prl_tui.core.value import replace
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.machine.facts import base_of
 
 LARGEST = 1 << 20
@@ -23,7 +24,7 @@ def look(config: RunConfig, base: Path) -> tuple[Given, ...]:
     found = []
     for template, name in given.wanted(config):
         path = base / name  # the program reads it as it stands: nothing expands ~ for it
-        if path.exists():
+        if paths.exists(path):
             found.append(_read(template, name, path, base))
     return tuple(found)
 

@@ -74,3 +74,18 @@ def _xdg(variable: str, below_home: str, environment: Mapping[str, str] | None) 
     # The XDG rules: a path that is not absolute is ignored.
     base = Path(chosen) if chosen.startswith("/") else home(environment) / below_home
     return base / NAME
+
+
+def exists(path: str | Path) -> bool:
+    """Whether something is there; a name that no file can have (too long, a NUL) is not there, and no error."""
+    return os.path.exists(path)  # noqa: PTH110  (Path.exists raises for such a name before Python 3.14)
+
+
+def is_file(path: str | Path) -> bool:
+    """The same for a file."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_dir(path: str | Path) -> bool:
+    """The same for a folder."""
+    return os.path.isdir(path)  # noqa: PTH112

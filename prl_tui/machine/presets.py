@@ -9,6 +9,7 @@ from prl_tui import atomic
 from prl_tui.core.catalog import read_toml
 from prl_tui.core.config import RunConfig, resolve
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 
 _NAME = re.compile(r"[\w.-]{1,60}")
 
@@ -23,7 +24,7 @@ def save(path: Path, config: RunConfig, name: str) -> None:
         raise ValueError(t("{recipe} has a built-in preset named {name}; another name would work.",
                            recipe=config.recipe.name, name=name))  # fmt: skip
     document = tomlkit.document()
-    if path.exists():
+    if paths.exists(path):
         read_toml(path)  # its sentence, should the file be broken
         document = tomlkit.parse(path.read_text("utf-8"))
     document["schema"] = 1

@@ -48,7 +48,7 @@ def _of_name(base: Path, name: str) -> int | None:
 def count(path: Path) -> int | None:
     """The rows of one file; None for one that cannot be read, is too large, or is of another kind."""
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
+        if not paths.is_file(path) or path.stat().st_size > LARGEST:
             return None
         kind = path.suffix.lower()
         if kind in {".jsonl", ".ndjson"}:

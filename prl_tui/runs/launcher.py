@@ -11,6 +11,7 @@ from pathlib import Path
 
 from prl_tui import atomic
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.runs import lock, records, spawn, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.foreground import Answer, Caught, Stay
@@ -156,7 +157,7 @@ def _check(job: Job) -> None:
     json.dumps(dict(job.info))  # TypeError for what is no plain data, before anything is made
     if not job.argv:
         raise LaunchError(t("There is nothing to run: the command is empty"))
-    if not job.cwd.is_dir():
+    if not paths.is_dir(job.cwd):
         raise LaunchError(t("The working directory {path} is missing", path=job.cwd))
     words = [word for word in job.argv if isinstance(word, str)]
     if any("\0" in word for word in (*words, *(part for pair in job.env for part in pair))):

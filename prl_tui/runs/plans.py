@@ -65,7 +65,7 @@ def place(
     """Words before a command, variables and the folder that make it run in the plan's place. LaunchError if there is none."""
     inherited = os.environ if environment is None else environment
     cwd = (here / paths.expanded(plan.workdir)) if plan.workdir else here
-    if not cwd.is_dir():
+    if not paths.is_dir(cwd):
         raise LaunchError(t("The working directory {path} is missing", path=cwd))
     return *_activated(plan.activation, inherited), cwd
 
@@ -125,12 +125,12 @@ def _activated(
         return (), (("PATH", f"{Path(sys.executable).parent}:{path}"),)
     if activation.kind == "venv":
         folder = paths.expanded(activation.name).absolute()
-        if not (folder / "bin" / "python").exists():
+        if not paths.exists(folder / "bin" / "python"):
             raise LaunchError(t("There is no virtual environment in {path}", path=folder))
         return (), (("PATH", f"{folder / 'bin'}:{path}"), ("VIRTUAL_ENV", str(folder)))
     if activation.kind == "python":
         python = paths.expanded(activation.name).absolute()
-        if not python.exists():
+        if not paths.exists(python):
             raise LaunchError(t("There is no interpreter {path}", path=python))
         return (), (("PATH", f"{python.parent}:{path}"),)
     if activation.kind == "conda":
@@ -142,7 +142,7 @@ def _conda(activation: Activation, inherited: Mapping[str, str]) -> tuple[tuple[
     """Conda's own activation where its hook is found, since packages hang scripts on it; else its folder first."""
     hook = conda.hook_of(inherited, activation.hook)
     folder = conda.find(activation.name, activation.hook, inherited)
-    if hook is not None and hook.is_file():
+    if hook is not None and paths.is_file(hook):
         # The values are arguments of the script, never part of its text. conda.sh is not written for `set -u`.
         script = 'source "$1" && conda activate "$2" && shift 2 && exec "$@"'
         return ("bash", "-c", script, "conda", str(hook), str(folder or activation.name)), ()

@@ -13,6 +13,7 @@ from prl_tui.core.findings import Facts, Report
 from prl_tui.core.smoke import Result, Seen, Wanted
 from prl_tui.core.value import replace
 from prl_tui.i18n import nt, t
+from prl_tui.machine import paths
 from prl_tui.runs.folder import Ended, RunFolder, read_ended
 from prl_tui.runs.state import ALIVE, RunStatus
 from prl_tui.telemetry.escapes import plain
@@ -107,7 +108,7 @@ def result(folder: RunFolder, info: object, status: RunStatus, view: RunView, cw
         0 if train is None else view.rows,
         step_of(view),
         view.last_eval is not None or known,
-        any((cwd / one.path).exists() for one in view.checkpoints) or _saved(cwd, wanted.saves_in, status.started),
+        any(paths.exists(cwd / one.path) for one in view.checkpoints) or _saved(cwd, wanted.saves_in, status.started),
         isinstance(ended, Ended) and ended.stopped_by == WATCHER,
         _failure(folder, wanted.failures),
     )

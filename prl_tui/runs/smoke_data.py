@@ -22,7 +22,7 @@ def cut(config: RunConfig, records: Mapping[str, int], here: Path, place: Path) 
     found = {}
     for key, count in records.items():
         source = base / str(config.value(key))
-        if not source.is_file():
+        if not paths.is_file(source):
             continue
         with source.open("rb") as file:
             head = b"".join(itertools.islice((line.rstrip(b"\r\n") + b"\n" for line in file if line.strip()), count))

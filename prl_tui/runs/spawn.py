@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prl_tui.machine import paths
 from prl_tui.runs import lock, records
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _exists(program: str, order: Mapping[str, object]) -> bool:
         env = order["env"]
         path = env.get("PATH") if isinstance(env, dict) else None
         return shutil.which(program, path=path) is not None
-    return Path(str(order["cwd"]), program).exists()
+    return paths.exists(Path(str(order["cwd"]), program))
 
 
 def _last_words(folder: RunFolder) -> str:

@@ -30,6 +30,9 @@ _ROOT = re.compile(
 )
 _TAG = re.compile(r"^(?:\[(?:default|rank)\d+\]:\s*)+")
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Failure|NotImplemented)\b(?::.*)?$")
+_REFUSED = re.compile(r"^(?:[^\s:][^:]*: e|E)rror: \S")
+"""What argparse (`train.py: error: …`) and click (`Error: …`) say of a command line, below its usage."""
+_USAGE = re.compile(r"^usage: ", re.IGNORECASE)
 _LAUNCHERS = ("torch.distributed.elastic", "subprocess.CalledProcessError")
 
 
@@ -89,13 +92,19 @@ def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
 
 
 def _exception(path: Path, rank: int | None) -> Cause | None:
-    """The last exception line of a log."""
+    """The last exception line of a log, or what a parser said of the command line."""
     lines, first = _lines(path)
     for number in range(len(lines) - 1, -1, -1):
         text = _TAG.sub("", lines[number].strip())
-        if _EXCEPTION.match(text) and not text.startswith(_LAUNCHERS):
+        raised = _EXCEPTION.match(text) and not text.startswith(_LAUNCHERS)
+        if raised or (_REFUSED.match(text) and _below_usage(lines, number)):
             return Cause(text[:400], rank, path, first + number)
     return None
+
+
+def _below_usage(lines: list[str], number: int) -> bool:
+    """Whether the usage of a program stands closely above; a compiler says `error:` too, and may go on."""
+    return any(_USAGE.match(_TAG.sub("", line.strip())) for line in lines[max(0, number - _TRACEBACK) : number])
 
 
 def _lines(path: Path) -> tuple[list[str], int]:

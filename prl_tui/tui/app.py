@@ -46,9 +46,9 @@ class PrlApp(App[int]):
     CSS_PATH: ClassVar[list[str | PurePath]] = [HERE / "app.tcss", HERE / "screens" / "configure.tcss"]
     theme: Reactive[str] = Reactive(DARK.name)  # from the first moment: a change reads all style sheets again
     ENABLE_COMMAND_PALETTE = True
-    COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("colon", "command_palette", show=False),
+        Binding("ctrl+p", "command_palette", show=False, priority=True),  # a binding of one's own ends the framework's
         Binding("ctrl+c", "leave", show=False, priority=True),
         Binding("ctrl+q", "leave", show=False, priority=True),
     ]
@@ -269,10 +269,10 @@ class PrlApp(App[int]):
 
     def action_command_palette(self) -> None:
         """Every action by name; the framework's own asks in English."""
-        from textual.command import CommandPalette
+        from prl_tui.tui.palette import Palette
 
-        if not isinstance(self.screen, CommandPalette):
-            self.push_screen(CommandPalette(placeholder=t("an action by name …"), id="--command-palette"))
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(placeholder=t("an action by name …"), id="--command-palette"))
 
     def action_leave(self) -> None:
         """Leave; runs go on."""
