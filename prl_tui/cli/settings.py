@@ -122,6 +122,7 @@ def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
         "default": field.default,
         "min": field.min,
         "max": field.max,
+        "multiple": field.multiple,
         "choices": list(field.choices),
         "flag": field.flag,
         "env": field.env,

@@ -26,8 +26,8 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
         return
     if schedule.save_steps and schedule.save_steps > total:
         message = nt(
-            "The run ends after {total} step, before the first save at step {every}.",
-            "The run ends after {total} steps, before the first save at step {every}.",
+            "The run ends after {total} step, with no save on the way: they come every {every}.",
+            "The run ends after {total} steps, with no save on the way: they come every {every}.",
             total,
             total=f"{total:,}",
             every=schedule.save_steps,

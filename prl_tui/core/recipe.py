@@ -55,6 +55,8 @@ class Field(Value, kw_only=True):
     """The default contains `{other_key}` and follows that field."""
     min: float | None = None
     max: float | None = None
+    multiple: int = 1
+    """A whole number must be a multiple of it."""
     choices: tuple[str, ...] = ()
     flag: str = ""
     """The command-line flag that carries it."""

@@ -148,6 +148,12 @@ def _bounds(field: Field, value: float) -> str:
             "{key} must be at most {most}, not {value}.",
             key=field.key, most=number(field.max), value=number(value),
         )  # fmt: skip
+    if field.multiple > 1 and value % field.multiple:
+        near = number(max(1, round(value / field.multiple)) * field.multiple)
+        return t(
+            "{key} must be a multiple of {factor}, not {value}; {near} would work.",
+            key=field.key, factor=field.multiple, value=number(value), near=near,
+        )  # fmt: skip
     return ""
 
 

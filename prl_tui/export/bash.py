@@ -202,6 +202,9 @@ def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str
     most = number(field.max) if field.max is not None else "999999999999999"
     if field.type == "int":
         yield f'{unless_empty}whole {variable} "${name}" {least} {most}'
+        if field.multiple > 1:
+            told = t("{variable} must be a multiple of {factor}: ", variable=variable, factor=field.multiple)
+            yield f'(( ${{{name}:-0}} % {field.multiple} == 0 )) || fail "{told}${name}"'
     elif field.type == "float":
         yield f'{unless_empty}decimal {variable} "${name}" {least} {most}'
     elif field.type == "json":

@@ -60,6 +60,12 @@ def test_a_number_outside_its_bounds_is_kept_beside_its_problem(kind: str, raw: 
     assert values.parse(field(kind, min=2, max=8), raw) == (int(raw), problem)
 
 
+@pytest.mark.parametrize(("raw", "near"), [("97", "96"), ("98", "96"), ("99", "100"), ("9", "8")])
+def test_a_number_that_is_no_multiple_names_one_that_works(raw: str, near: str) -> None:
+    problem = f"x must be a multiple of 4, not {raw}; {near} would work."
+    assert values.parse(field("int", min=8, max=4096, multiple=4), raw) == (int(raw), problem)
+
+
 @pytest.mark.parametrize("raw", ["true", "1", "yes", "on", "True", "YES", " on ", True, 1])
 def test_spellings_of_yes(raw: object) -> None:
     assert values.parse(field("bool"), raw) == (True, "")
