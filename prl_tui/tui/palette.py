@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual import on
-from textual.command import CommandPalette
+from textual.await_complete import AwaitComplete
+from textual.command import CommandList, CommandPalette
 from textual.widgets import Button, Input, OptionList
-
-if TYPE_CHECKING:
-    from textual.await_complete import AwaitComplete
 
 
 class Palette(CommandPalette):
@@ -18,11 +14,19 @@ class Palette(CommandPalette):
     over = False
     """Something was chosen, or it was left: what comes after that is ignored."""
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is done to what is being taken down."""
+        return super().check_action(action, parameters) if self._whole() else None
+
+    def _whole(self) -> bool:
+        return not self.over and self.is_current and self.query_one_optional(CommandList) is not None
+
     @on(OptionList.OptionSelected)
     @on(Input.Submitted)
+    @on(Input.Changed)
     @on(Button.Pressed)
-    def _only_once(self, event: OptionList.OptionSelected | Input.Submitted | Button.Pressed) -> None:
-        if self.over or not self.is_current:
+    def _only_once(self, event: OptionList.OptionSelected | Input.Submitted | Input.Changed | Button.Pressed) -> None:
+        if not self._whole():
             event.stop()
             event.prevent_default()
 
@@ -37,6 +41,8 @@ class Palette(CommandPalette):
             return
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        """Close it."""
+        """Close it; once, whatever asks: a key, a click beside it, a choice."""
+        if self.over:
+            return AwaitComplete()
         self.over = True
         return super().dismiss(result)

@@ -125,16 +125,24 @@ class Session:
     def set_text(self, key: str, text: str) -> None:
         """What a person types into a field; an empty text unsets it. Typing on in one field is one step back."""
         raw = None if text == "" else text
-        self._put(self.config.with_values({key: raw}, Source.FORM), key)
+        if self._has(key):
+            self._put(self.config.with_values({key: raw}, Source.FORM), key)
+
+    def _has(self, *keys: str) -> bool:
+        """Whether these are fields: a key or a click may come late, from the form of the recipe before."""
+        return all(key in self.config.settings for key in keys)
 
     def reset(self, key: str) -> None:
         """The preset's value again."""
+        if not self._has(key):
+            return
         settings = {**self.config.settings, key: self.config.baseline().settings[key]}
         self._put(RunConfig(self.config.recipe, self.config.preset, settings), "")
 
     def apply(self, changes: Mapping[str, Any]) -> None:
         """A fix."""
-        self._put(self.config.with_values(changes, Source.FIX), "")
+        if self._has(*changes):
+            self._put(self.config.with_values(changes, Source.FIX), "")
 
     def load(self, config: RunConfig) -> None:
         """Another config altogether."""

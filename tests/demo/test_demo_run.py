@@ -258,7 +258,8 @@ def test_the_other_rank_says_who_it_is_and_a_line_per_logged_step(straight):
 def test_a_rank_that_raises_ends_the_job_and_leaves_the_last_checkpoint(failed):
     assert failed.process.returncode == 1
     assert "RuntimeError: simulated failure on rank 1 at step 7" in failed.rank(1, "stderr")
-    assert re.search(r"Root Cause.*?rank +: 1 \(local_rank: 1\)\s+exitcode +: 1 ", failed.launcher, re.DOTALL)
+    # -6: torch 2.13's gloo aborts an interpreter on its way out about once in 25 times
+    assert re.search(r"Root Cause.*?rank +: 1 \(local_rank: 1\)\s+exitcode +: (1|-6) ", failed.launcher, re.DOTALL)
     assert "End time of running main" not in failed.rank(0)
     assert [path.name for path in failed.run_folder.glob("*checkpoint-*")] == ["checkpoint-5"]
 

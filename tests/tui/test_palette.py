@@ -52,3 +52,27 @@ async def test_pages_are_turned_in_a_list_that_is_not_laid_out_yet(app):
         await asyncio.sleep(0.4)
         await pilot.press("escape")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, ConfigureScreen), "the place again")
+
+
+async def test_what_a_recipes_form_sends_late_changes_no_other_recipe(app):
+    async with app().run_test(size=SMALL) as pilot:
+        session = (await configure(pilot)).session
+        session.choose("demo", "two-ranks")
+        before = session.config
+        session.set_text("num_generations", "3")
+        session.reset("num_generations")
+        session.apply({"num_generations": 2})
+        assert session.config is before
+
+
+async def test_clicks_beside_it_close_it_once(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        palette = pilot.app.screen
+        for _ in range(3):
+            palette.dismiss()
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the place again")
+        await asyncio.sleep(0.2)
+        assert pilot.app.screen is place

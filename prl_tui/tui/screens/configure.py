@@ -36,6 +36,8 @@ VIEWS = ("-presets", "-preview", "-full-verdict")
 class ConfigureScreen(Place):
     """The first place."""
 
+    MAIN = "#presets"
+
     AUTO_FOCUS = ""  # the form gets it once it is there
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fix", t("fix"), tooltip=t("Apply the first way out")),
@@ -272,9 +274,9 @@ class ConfigureScreen(Place):
 
     # --- actions --------------------------------------------------------------------------------------------------
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Nothing works before the first paint is complete or once it is taken down; `fix` where there is one."""
-        if not self._ready or self.query_one_optional("#presets") is None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """`fix` where there is one; nothing before the first paint is complete."""
+        if not self._ready or not super().check_action(action, parameters):
             return None
         if action == "fix":
             return True if self.session.verdict.first_fix is not None else None

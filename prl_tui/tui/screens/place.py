@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.geometry import Size
@@ -25,6 +25,8 @@ class Place(Screen[None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
+    MAIN: ClassVar[str] = "*"
+    """The part without which nothing here works: it is not there yet, or taken down already."""
     fitted: Size | None = None
     """The terminal's size that the classes stand for."""
 
@@ -46,6 +48,10 @@ class Place(Screen[None]):
         if event.size == self.fitted:
             event.prevent_default()
         self.fitted = event.size
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Keys come faster than a place is made or left: none of them does anything to half of it."""
+        return True if self.query_one_optional(self.MAIN) is not None else None
 
     @property
     def prl(self) -> PrlApp:

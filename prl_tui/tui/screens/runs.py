@@ -110,6 +110,8 @@ def _took(one: Overview) -> str:
 class RunsScreen(Place):
     """The second place."""
 
+    MAIN = "RunList"
+
     CSS = """
     RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }
     RunsScreen RunList:focus { border: round $primary; }
@@ -157,7 +159,8 @@ class RunsScreen(Place):
             self.rows.show(found)
 
     def _here(self) -> Overview | None:
-        return self.rows.runs[self.rows.cursor] if self.rows.runs else None
+        runs, cursor = self.rows.runs, self.rows.cursor
+        return runs[cursor] if cursor < len(runs) else None
 
     def action_stop(self) -> None:
         """Ask, then stop it."""

@@ -40,6 +40,8 @@ LINGER = 10
 class WatchScreen(Place):
     """The third place."""
 
+    MAIN = "LogView"
+
     CSS_PATH = "watch.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "pane('gpus')", t("gpus")),

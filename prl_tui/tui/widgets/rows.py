@@ -105,7 +105,7 @@ class Rows(ScrollView, can_focus=True):
 
     def action_choose(self) -> None:
         """Choose the row under the cursor."""
-        if 0 <= self.cursor < self.count():
+        if 0 <= self.cursor < self.count() and self.selectable(self.cursor):
             self.chosen(self.cursor)
 
     def put_cursor(self, y: int) -> None:
