@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from textual import on
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from textual import on, work
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette
+from textual.css.query import NoMatches
+from textual.message import Message
 from textual.widgets import Button, Input, OptionList
+
+_GATHER: Any = CommandPalette._gather_commands
 
 
 class Palette(CommandPalette):
@@ -29,6 +37,25 @@ class Palette(CommandPalette):
         if not self._whole():
             event.stop()
             event.prevent_default()
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """A timer or a change may come when the parts are gone, or before they are there."""
+        with self._parts_may_lack():
+            await super()._dispatch_message(message)
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        gather = cast("Callable[[Palette, str], Awaitable[None]]", _GATHER.__wrapped__)
+        with self._parts_may_lack():
+            await gather(self, search_value)
+
+    @contextmanager
+    def _parts_may_lack(self) -> Iterator[None]:
+        try:
+            yield
+        except NoMatches:
+            if self._whole():
+                raise
 
     def _action_escape(self) -> None:
         if not self.over:
