@@ -16,6 +16,7 @@ from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.value import replace
 
 if TYPE_CHECKING:
+    from prl_tui.core.recipe import Recipe
     from prl_tui.tui.launching import Probe
 
 DEPTH = 200
@@ -84,7 +85,7 @@ class Session:
 
     catalog: Catalog
     config: RunConfig
-    facts: Facts | None = None
+    _facts: tuple[Recipe, Facts] | None = None
     _probe: Probe | None = None
     _back: list[tuple[RunConfig, str]] = field(default_factory=list)
     _verdict: Verdict | None = None
@@ -94,6 +95,15 @@ class Session:
         """A session on a preset: the one named, else the first recipe's own."""
         chosen = catalog.find(recipe) or next(iter(catalog.recipes.values()))
         return cls(catalog, resolve(chosen, preset or chosen.data.default_preset or next(iter(chosen.presets), "")))
+
+    @property
+    def facts(self) -> Facts | None:
+        """What this box knows of the recipe; what it knew of another recipe's files and fields says nothing."""
+        return self._facts[1] if self._facts is not None and self._facts[0] is self.config.recipe else None
+
+    @facts.setter
+    def facts(self, facts: Facts) -> None:
+        self._facts = (self.config.recipe, facts)
 
     @property
     def verdict(self) -> Verdict:

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from prl_tui.core.findings import Facts
 from prl_tui.tui.palette import Palette
 from prl_tui.tui.screens.configure import ConfigureScreen
 from tests.tui.driving import configure, screen, wait_for
@@ -63,6 +64,17 @@ async def test_what_a_recipes_form_sends_late_changes_no_other_recipe(app):
         session.reset("num_generations")
         session.apply({"num_generations": 2})
         assert session.config is before
+
+
+async def test_what_the_box_knows_of_one_recipes_files_is_not_asked_of_another(app):
+    async with app().run_test(size=SMALL) as pilot:
+        session = (await configure(pilot)).session
+        session.choose("minionerec-sft", "four-gpu")
+        session.facts = Facts(found={"train_file": ("a.csv", "b.csv")})
+        assert any(finding.code == "file-pattern" for finding in session.verdict.here)
+        session.choose("demo", "two-ranks")
+        assert session.facts is None
+        assert session.verdict.here == ()
 
 
 async def test_clicks_beside_it_close_it_once(app):
