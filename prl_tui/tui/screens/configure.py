@@ -36,7 +36,7 @@ VIEWS = ("-presets", "-preview", "-full-verdict")
 class ConfigureScreen(Place):
     """The first place."""
 
-    MAIN = "#presets"
+    PARTS = ("#presets", "#settings", "#verdict", "#preview")
 
     AUTO_FOCUS = ""  # the form gets it once it is there
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -276,11 +276,15 @@ class ConfigureScreen(Place):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """`fix` where there is one; nothing before the first paint is complete."""
-        if not self._ready or not super().check_action(action, parameters):
+        if not super().check_action(action, parameters):
             return None
         if action == "fix":
             return True if self.session.verdict.first_fix is not None else None
         return True
+
+    def whole(self) -> bool:
+        """The rest is there too, and drawn once."""
+        return self._ready and super().whole()
 
     def action_fix(self) -> None:
         """Apply the first way out."""

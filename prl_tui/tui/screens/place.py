@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
+from textual.css.query import NoMatches
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import Screen
 
 from prl_tui.tui.widgets.top_bar import TopBar
@@ -25,8 +27,8 @@ class Place(Screen[None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    MAIN: ClassVar[str] = "*"
-    """The part without which nothing here works: it is not there yet, or taken down already."""
+    PARTS: ClassVar[tuple[str, ...]] = ()
+    """Parts without which nothing here works; a place that lacks one is half made, or half taken down."""
     fitted: Size | None = None
     """The terminal's size that the classes stand for."""
 
@@ -51,7 +53,19 @@ class Place(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Keys come faster than a place is made or left: none of them does anything to half of it."""
-        return True if self.query_one_optional(self.MAIN) is not None else None
+        return True if self.whole() else None
+
+    def whole(self) -> bool:
+        """All parts are there."""
+        return all(self.query_one_optional(part) is not None for part in self.PARTS)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """A timer or a size may come to a place that is half taken down: there is nothing to be drawn any more."""
+        try:
+            await super()._dispatch_message(message)
+        except NoMatches:
+            if self.whole():
+                raise
 
     @property
     def prl(self) -> PrlApp:

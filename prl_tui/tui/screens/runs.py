@@ -110,7 +110,7 @@ def _took(one: Overview) -> str:
 class RunsScreen(Place):
     """The second place."""
 
-    MAIN = "RunList"
+    PARTS = ("RunList",)
 
     CSS = """
     RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }

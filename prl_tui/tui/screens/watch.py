@@ -40,7 +40,7 @@ LINGER = 10
 class WatchScreen(Place):
     """The third place."""
 
-    MAIN = "LogView"
+    PARTS = ("#head", "#gpus", "#curves", "#second", "LogTabs", "#log", "#health")
 
     CSS_PATH = "watch.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
