@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.reactive import Reactive
+from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from prl_tui.core.catalog import Catalog
@@ -45,10 +46,9 @@ class PrlApp(App[int]):
     # Both at once: a style sheet that a screen brings makes all of them be parsed again.
     CSS_PATH: ClassVar[list[str | PurePath]] = [HERE / "app.tcss", HERE / "screens" / "configure.tcss"]
     theme: Reactive[str] = Reactive(DARK.name)  # from the first moment: a change reads all style sheets again
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False  # `palette` is our own
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("colon", "command_palette", show=False),
-        Binding("ctrl+p", "command_palette", show=False, priority=True),  # a binding of one's own ends the framework's
+        Binding("colon,ctrl+p", "actions", show=False),
         Binding("ctrl+c", "leave", show=False, priority=True),
         Binding("ctrl+q", "leave", show=False, priority=True),
     ]
@@ -267,12 +267,16 @@ class PrlApp(App[int]):
 
         self.run_worker(work, name="doctor", description="examine the box", thread=True, exit_on_error=False)
 
-    def action_command_palette(self) -> None:
-        """Every action by name; the framework's own asks in English."""
+    def action_actions(self) -> None:
+        """Every action by name."""
         from prl_tui.tui.palette import Palette
 
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(placeholder=t("an action by name …"), id="--command-palette"))
+        def chosen(action: SystemCommand | None) -> None:
+            if action is not None:
+                action.callback()
+
+        if not isinstance(self.screen, ModalScreen):
+            self.push_screen(Palette(list(self.get_system_commands(self.screen))), chosen)
 
     def action_leave(self) -> None:
         """Leave; runs go on."""

@@ -1,75 +1,107 @@
-"""Every action by name: Textual's command palette (8.2), made safe for keys that come faster than it draws."""
+"""Every action by name. Not Textual's own palette (8.2): that one ends the app when keys or clicks outrun its list."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import ClassVar
 
-from textual import on, work
-from textual.await_complete import AwaitComplete
-from textual.command import CommandList, CommandPalette
-from textual.css.query import NoMatches
-from textual.message import Message
-from textual.widgets import Button, Input, OptionList
+from textual.app import ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input
 
-_GATHER: Any = CommandPalette._gather_commands
+from prl_tui.i18n import t
+from prl_tui.tui.cells import fit
+from prl_tui.tui.screens.dialogs import Dialog
+from prl_tui.tui.widgets.rows import Piece, Rows
+
+TITLE = 30
+"""Cells of an action's name."""
 
 
-class Palette(CommandPalette):
-    """The framework's own closes itself once for each Enter of a key held down, and with it the places below."""
+class ActionList(Rows, can_focus=False):
+    """The actions that the text fits; the cursor is moved from the input above."""
 
-    over = False
-    """Something was chosen, or it was left: what comes after that is ignored."""
+    def __init__(self, actions: Sequence[SystemCommand]) -> None:
+        super().__init__(id="actions")
+        self._every = self.actions = actions
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is done to what is being taken down."""
-        return super().check_action(action, parameters) if self._whole() else None
+    def narrow(self, text: str) -> None:
+        """Only those in whose name or explanation all words stand."""
+        words = text.lower().split()
+        self.actions = [one for one in self._every if all(word in f"{one.title} {one.help}".lower() for word in words)]
+        self.cursor = 0
+        self.rows_changed()
+        self.refresh()
 
-    def _whole(self) -> bool:
-        return not self.over and self.is_current and self.query_one_optional(CommandList) is not None
+    def count(self) -> int:
+        """Actions, or the one line that says that none fits."""
+        return max(1, len(self.actions))
 
-    @on(OptionList.OptionSelected)
-    @on(Input.Submitted)
-    @on(Input.Changed)
-    @on(Button.Pressed)
-    def _only_once(self, event: OptionList.OptionSelected | Input.Submitted | Input.Changed | Button.Pressed) -> None:
-        if not self._whole():
-            event.stop()
-            event.prevent_default()
+    def selectable(self, y: int) -> bool:
+        """Actions only."""
+        return y < len(self.actions)
 
-    async def _dispatch_message(self, message: Message) -> None:
-        """A timer or a change may come when the parts are gone, or before they are there."""
-        with self._parts_may_lack():
-            await super()._dispatch_message(message)
+    def row(self, y: int, width: int) -> list[Piece]:
+        """Name and explanation."""
+        if not self.selectable(y):
+            return [(fit(t("no action has that name"), width), "muted")]
+        one = self.actions[y]
+        if not one.help:
+            return [(fit(one.title, width), "")]
+        return [(fit(one.title, TITLE), ""), (fit("  " + one.help, max(0, width - TITLE)), "muted")]
 
-    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
-    async def _gather_commands(self, search_value: str) -> None:
-        gather = cast("Callable[[Palette, str], Awaitable[None]]", _GATHER.__wrapped__)
-        with self._parts_may_lack():
-            await gather(self, search_value)
+    def chosen(self, y: int) -> None:
+        """Tell the palette."""
+        if isinstance(self.screen, Palette):
+            self.screen.answer(self.actions[y])
 
-    @contextmanager
-    def _parts_may_lack(self) -> Iterator[None]:
-        try:
-            yield
-        except NoMatches:
-            if self._whole():
-                raise
 
-    def _action_escape(self) -> None:
-        if not self.over:
-            super()._action_escape()
+class Palette(Dialog["SystemCommand | None"]):
+    """Type a part of the name, enter does it; escape does nothing. The answer is the action."""
 
-    def _action_command_list(self, action: str) -> None:
-        try:
-            super()._action_command_list(action)
-        except KeyError:  # a list that has new entries and is not laid out yet has no page to turn
-            return
+    DEFAULT_CSS = """
+    Palette {
+        align: center top;
+        .dialog { height: 70%; margin-top: 2; padding: 0 1; }
+        Input { margin-bottom: 1; }
+        #actions { height: 1fr; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+p", "answer(None)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+    ]
 
-    def dismiss(self, result: None = None) -> AwaitComplete:
-        """Close it; once, whatever asks: a key, a click beside it, a choice."""
-        if self.over:
-            return AwaitComplete()
-        self.over = True
-        return super().dismiss(result)
+    def __init__(self, actions: Sequence[SystemCommand]) -> None:
+        super().__init__()
+        self._actions = actions
+
+    def compose(self) -> ComposeResult:
+        """An input over the list."""
+        with Vertical(classes="dialog"):
+            yield Input(placeholder=t("an action by name …"))
+            yield ActionList(self._actions)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Each keystroke narrows the list."""
+        self.query_one(ActionList).narrow(event.value)
+
+    def on_input_submitted(self) -> None:
+        """Enter does what the cursor is on."""
+        self.query_one(ActionList).action_choose()
+
+    def action_move(self, by: int) -> None:
+        """Up and down, while the input keeps the keys."""
+        self.query_one(ActionList).action_move(by)
+
+    def action_page(self, by: int) -> None:
+        """A page of actions."""
+        self.query_one(ActionList).action_page(by)
+
+    def action_answer(self, answer: SystemCommand | None) -> None:
+        """Leave it."""
+        self.answer(answer)

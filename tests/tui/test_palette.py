@@ -1,4 +1,4 @@
-"""Every action by name, under keys that come faster than the list is drawn. Judge: Textual 8.2's own palette."""
+"""Every action by name, under keys that come faster than the list is drawn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from prl_tui.core.findings import Facts
 from prl_tui.tui.palette import Palette
 from prl_tui.tui.screens.configure import ConfigureScreen
-from tests.tui.driving import configure, screen, wait_for
+from prl_tui.tui.screens.runs import RunsScreen
+from tests.tui.driving import click_text, configure, screen, wait_for
 
 SMALL = (80, 24)
 
@@ -20,13 +21,38 @@ async def test_the_palette_opens_and_escape_leaves_it(app, key):
         place = await configure(pilot)
         await pilot.press(key)
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
-        await pilot.press("escape", "escape")
+        await pilot.press("escape")
         await wait_for(pilot, lambda: pilot.app.screen is place, "the place again")
+
+
+async def test_a_part_of_the_name_and_enter_do_it(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        await pilot.press(*"go run")
+        await wait_for(pilot, lambda: "go: runs" in screen(pilot.app), "the action")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
+        assert place.session is pilot.app.session
+
+
+async def test_a_click_does_it_and_nothing_fits_is_said(app):
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        await pilot.press("ctrl+p")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        await pilot.press(*"xyzzy", "enter")
+        await wait_for(pilot, lambda: "no action has that name" in screen(pilot.app), "the sentence")
+        await pilot.press(*["backspace"] * 5, *"go run")
+        await wait_for(pilot, lambda: "go: runs" in screen(pilot.app), "the action")
+        await click_text(pilot, pilot.app.screen.query_one("#actions"), "go: runs")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
 
 
 @pytest.mark.parametrize("filtered", ["", "f", "quit"])
 async def test_enter_held_down_chooses_once(app, filtered):
-    """With the framework's own palette five of them popped the places too: ScreenStackError."""
+    """With Textual 8.2's own palette five of them popped the places too: ScreenStackError."""
     async with app().run_test(size=SMALL) as pilot:
         await configure(pilot)
         await pilot.press("colon")
@@ -84,7 +110,7 @@ async def test_clicks_beside_it_close_it_once(app):
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
         palette = pilot.app.screen
         for _ in range(3):
-            palette.dismiss()
+            palette.answer(None)
         await wait_for(pilot, lambda: pilot.app.screen is place, "the place again")
         await asyncio.sleep(0.2)
         assert pilot.app.screen is place
