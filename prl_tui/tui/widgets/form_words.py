@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -9,6 +11,10 @@ from prl_tui.core.config import Source
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe, wrap
+
+if TYPE_CHECKING:
+    from prl_tui.tui.widgets.line_editor import LineEditor
+    from prl_tui.tui.widgets.rows import Piece
 
 
 def about_field(field: Field, width: int, height: int) -> Content:
@@ -22,6 +28,23 @@ def about_field(field: Field, width: int, height: int) -> Content:
     if cell_len(carriers) > room and len(lines) < height:
         return Content.assemble("\n".join(lines), ("\n" + fit(carriers, width), "$secondary"))
     return Content.assemble("\n".join(lines), (f"  {fit(carriers, room)}" if room > 0 else "", "$secondary"))
+
+
+def edited(editor: LineEditor, width: int) -> list[Piece]:
+    """The text with its cursor, the part around the cursor where it is too long."""
+    before, under, after = (
+        editor.text[: editor.at],
+        editor.text[editor.at : editor.at + 1],
+        editor.text[editor.at + 1 :],
+    )
+    while before and cell_len(before) + 2 > width:
+        before = before[1:]
+    return [
+        (safe(before), "edit"),
+        (safe(under) or " ", "mark"),
+        (safe(after[: max(0, width)]), "edit"),
+        (" ", "edit"),
+    ]
 
 
 def group_word(group: Group) -> str:

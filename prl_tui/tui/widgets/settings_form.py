@@ -16,32 +16,13 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
-from prl_tui.tui.widgets.form_words import group_word, source_word
+from prl_tui.tui.widgets.form_words import edited, group_word, source_word
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
 NUMERIC = {"int", "float"}
 CHOSEN = {"choice", "bool"}
-SCREEN_KEYS = {
-    "f",
-    "question_mark",
-    "l",
-    "L",
-    "t",
-    "T",
-    "s",
-    "p",
-    "v",
-    "d",
-    "q",
-    "r",
-    "R",
-    "w",
-    "x",
-    "u",
-    "slash",
-    "colon",
-}
+SCREEN_KEYS = frozenset("flLtTspvdqrRwxu") | {"question_mark", "slash", "colon"}
 """What the footer and the help offer, as far as no number has such a letter."""
 OLD = 12
 """Cells of the preset's value beside a changed one."""
@@ -236,7 +217,7 @@ class SettingsForm(Rows):
         value_width = max(10, min(22, width - label_width - 24)) if width < 62 else max(18, min(30, width - 44))
         label: list[Piece] = [("  ", ""), (fit(str(field.label), label_width), "")]
         if self._editor is not None and y == self.cursor:
-            return [*label, *self._edited(self._editor, width - label_width - 2)]
+            return [*label, *edited(self._editor, width - label_width - 2)]
         text = self._text(entry.key)
         mark = self._mark(entry.key)
         if cell_len(text) > value_width:  # a long text takes what the mark leaves
@@ -247,22 +228,6 @@ class SettingsForm(Rows):
         unit = f" {fit(str(field.unit), 11)}" if str(field.unit) else ""
         room = width - label_width - 2 - cell_len(shown) - cell_len(unit)
         return [*label, (shown, role), (unit, "muted"), *_cut(mark, room)]
-
-    def _edited(self, editor: LineEditor, width: int) -> list[Piece]:
-        """The text with its cursor, the part around the cursor where it is too long."""
-        before, under, after = (
-            editor.text[: editor.at],
-            editor.text[editor.at : editor.at + 1],
-            editor.text[editor.at + 1 :],
-        )
-        while before and cell_len(before) + 2 > width:
-            before = before[1:]
-        return [
-            (safe(before), "edit"),
-            (safe(under) or " ", "mark"),
-            (safe(after[: max(0, width)]), "edit"),
-            (" ", "edit"),
-        ]
 
     def _mark(self, key: str) -> list[Piece]:
         """`← 2  fix`: the preset's value, and who changed it."""
