@@ -36,6 +36,9 @@ WORDS = {
 }
 """By argparse's own sentences."""
 
+_SHOWN = "__str__"
+"""Of an argparse error: the one sentence for which Python 3.10 does not ask gettext."""
+
 
 def _said(sentence: str) -> str:
     return t(WORDS[sentence]) if sentence in WORDS else sentence
@@ -45,9 +48,17 @@ def _counted(one: str, many: str, n: int) -> str:
     return _said(one if n == 1 else many)
 
 
+def _fault(self: argparse.ArgumentError) -> str:
+    if self.argument_name is None:
+        return self.message
+    words = {"argument_name": self.argument_name, "message": self.message}
+    return _said("argument %(argument_name)s: %(message)s") % words
+
+
 def speak() -> None:
     """Have argparse speak the language in force; English is its own."""
     if language() == "en" and not hasattr(argparse, "_prl_spoken"):
         return
     for name, function in (("_", _said), ("ngettext", _counted), ("_prl_spoken", True)):
         setattr(argparse, name, function)
+    setattr(argparse.ArgumentError, _SHOWN, _fault)
