@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prl_tui import atomic
 from prl_tui.core import words
-from prl_tui.export.formats import FORMATS, SUFFIX, fitting
+from prl_tui.export.formats import SUFFIX, fitting, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.tui.cells import safe
@@ -44,15 +44,15 @@ def ask(app: PrlApp, session: Session) -> None:
 
 
 def _write(app: PrlApp, session: Session, path: Path) -> None:
-    found = next((name for name, suffix in SUFFIX.items() if path.suffix == suffix), None)
+    found = of_file(path.name)
     if found is None:
         endings = ", ".join(SUFFIX.values())
         app.tell(t("{path}: the ending says the format; {endings} would work.", path=path, endings=endings), "error")
         return
-    if refusal := FORMATS[found].refused(session.verdict.plan):
+    if refusal := found.refused(session.verdict.plan):
         app.tell(f"{path}: {refusal}", "error")
         return
-    exported = FORMATS[found](session.verdict.plan)
+    exported = found(session.verdict.plan)
     try:
         old = path.read_text("utf-8", errors="replace") if path.exists() else None
     except OSError as error:
