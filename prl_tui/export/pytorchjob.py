@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.export import kubernetes, nodes, yaml_text
-from prl_tui.export.model import Export, Format, header, one_line
+from prl_tui.export.model import Export, Format
 from prl_tui.i18n import t
 
 PLACEHOLDER = "registry.example/your-image:tag"
@@ -37,7 +37,7 @@ def export(plan: LaunchPlan, image: str = "") -> Export:
     """The PyTorchJob of a plan."""
     count = plan.config.number("nnodes") or 1
     lines = [
-        *(one_line(f"# {line}".rstrip()) for line in header(plan)),
+        *nodes.comments(plan),
         "apiVersion: kubeflow.org/v1",
         "kind: PyTorchJob",
         "metadata:",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.export import kubernetes, nodes, yaml_text
-from prl_tui.export.model import Export, Format, header, one_line
+from prl_tui.export.model import Export, Format
 from prl_tui.i18n import t
 
 _MOST = 65_536
@@ -37,7 +37,7 @@ def _platform() -> nodes.Platform:
 def export(plan: LaunchPlan, image: str = "") -> Export:
     """The TrainJob of a plan; without an image the runtime's own runs it."""
     lines = [
-        *(one_line(f"# {line}".rstrip()) for line in header(plan)),
+        *nodes.comments(plan),
         "apiVersion: trainer.kubeflow.org/v1alpha1",
         "kind: TrainJob",
         "metadata:",

@@ -6,6 +6,9 @@ argv and environment. tests/judges/platforms.py asks the platforms' own loaders.
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -20,9 +23,11 @@ from prl_tui.core import catalog, plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS, of_file
 from prl_tui.export.nodes import gpus
+from tests.export import goldens
 from tests.export.platforms import ADDRESS, NAMES, PORT, given, kubelet, started, text_of
 from tests.export.scripts import Bench, Outcome
 from tests.export.test_bash_quoting import TEXT
+from tests.judges import platforms
 
 RECIPES = catalog.load().recipes
 PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in r.presets]
@@ -240,3 +245,50 @@ def test_dlc_uses_as_many_gpus_as_the_config_has(bench: Bench) -> None:
     assert outcome.argv is not None
     assert "--nproc_per_node=4" in outcome.argv
     assert outcome.env["CUDA_VISIBLE_DEVICES"] == "0,1,2,3"
+
+
+# --- goldens and their judges -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, str]:
+    return goldens.texts()
+
+
+def test_the_files_are_the_judged_ones(written: dict[str, str]) -> None:
+    kept = {path.name: path.read_bytes() for path in goldens.HERE.iterdir() if path.suffix != ".json"}
+    assert {name: goldens.shape(text).encode() for name, text in written.items()} == kept
+
+
+@pytest.mark.parametrize("name", list(platforms.JUDGES))
+def test_the_platforms_own_loader_took_them_and_refused_a_wrong_key(name: str) -> None:
+    told = json.loads((goldens.HERE / f"{name}.verdicts.json").read_text("utf-8"))
+    files = sorted(goldens.HERE.glob(f"*{FORMATS[name].suffix}"))
+    assert {file: one["said"] for file, one in told["files"].items()} == {path.name: "accepted" for path in files}
+    assert {one["golden"] for one in told["files"].values()} == {
+        hashlib.sha256(p.read_bytes()).hexdigest() for p in files
+    }
+    assert told["control"]["said"].endswith("Error")
+
+
+@pytest.mark.parametrize("name", list(platforms.JUDGES))
+def test_a_loader_that_is_here_takes_them_now(written: dict[str, str], name: str) -> None:
+    package, ending, judge, key = platforms.JUDGES[name]
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"{package} is not in this environment; its verdicts are kept")
+    for file, text in written.items():
+        if file.endswith(ending):
+            assert platforms.verdict(judge, text) == "accepted"
+            assert platforms.verdict(judge, platforms.wrong(text, key)) != "accepted"
+
+
+@pytest.mark.parametrize("name", ["trainjob", "pytorchjob", "skypilot", "dstack"])
+def test_a_script_is_a_readable_block_unless_something_in_it_could_be_read_otherwise(
+    written: dict[str, str], name: str
+) -> None:
+    ending = FORMATS[name].suffix
+    assert "|\n" in written[f"prl-grpo{ending}"] or "|-\n" in written[f"prl-grpo{ending}"]
+    assert "|" not in goldens.shape(written[f"odd{ending}"])
+    assert max(map(len, written[f"odd{ending}"].splitlines())) > 5000
