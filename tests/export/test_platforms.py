@@ -9,8 +9,12 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 import re
 import shutil
+import socket
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +31,7 @@ from tests.export import goldens
 from tests.export.platforms import ADDRESS, NAMES, PORT, given, kubelet, started, text_of
 from tests.export.scripts import Bench, Outcome
 from tests.export.test_bash_quoting import TEXT
+from tests.export.test_slurm import NASTY, RANK, ranks
 from tests.judges import platforms
 
 RECIPES = catalog.load().recipes
@@ -245,6 +250,40 @@ def test_dlc_uses_as_many_gpus_as_the_config_has(bench: Bench) -> None:
     assert outcome.argv is not None
     assert "--nproc_per_node=4" in outcome.argv
     assert outcome.env["CUDA_VISIBLE_DEVICES"] == "0,1,2,3"
+
+
+# --- real torchrun ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["dlc", "trainjob"])
+def test_two_nodes_of_real_torchrun_are_one_world_with_every_value_whole(name: str, tmp_path: Path) -> None:
+    engine = tmp_path / "train 中文.py"
+    engine.write_text(RANK)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    config = custom(script=str(engine), nnodes=2, nproc_per_node=1, arguments=["--path", NASTY], master_port=free,
+                    environment=[f"NOTE={NASTY}", "MY_TOKEN"])  # fmt: skip
+    text = text_of(name, config)
+    outside = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8",
+               "GLOO_SOCKET_IFNAME": "lo", "MY_TOKEN": "from,outside"}  # fmt: skip
+    nodes = []
+    for rank in (1, 0):
+        env = given(name, 2, rank, 1, 1, "127.0.0.1", str(free)) | outside
+        quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        nodes.append(subprocess.Popen(started(name, text, env), env=env, cwd=tmp_path, **quiet))  # type: ignore[call-overload]
+    try:
+        logs = [node.communicate(timeout=120)[0] for node in nodes]
+    finally:
+        for node in nodes:
+            node.kill()
+    assert [node.returncode for node in nodes] == [0, 0], logs
+    found = ranks(logs[1])
+    assert [(one["RANK"], one["WORLD_SIZE"], one["LOCAL_RANK"]) for one in found] == [("0", "2", "0"), ("1", "2", "0")]
+    assert all(one["argv"] == ["--path", NASTY] and one["NOTE"] == NASTY for one in found)
+    assert {one["MY_TOKEN"] for one in found} == {"from,outside"}
 
 
 # --- goldens and their judges -------------------------------------------------------------------------------------
