@@ -11,8 +11,8 @@ from prl_tui.core import words
 from prl_tui.export.formats import SUFFIX, fitting, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
-from prl_tui.tui.cells import safe
-from prl_tui.tui.screens.dialogs import AskText, Question
+from prl_tui.tui.cells import safe, safe_lines
+from prl_tui.tui.screens.dialogs import AskText, Help, Question
 
 if TYPE_CHECKING:
     from prl_tui.export.model import Export
@@ -77,4 +77,8 @@ def _put(app: PrlApp, path: Path, exported: Export) -> None:
     except OSError as error:
         app.tell(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), "error")
         return
-    app.tell("\n".join([t("wrote {path}", path=path.absolute()), *(f"! {loss}" for loss in exported.losses)]))
+    wrote = t("wrote {path}", path=path.absolute())
+    if exported.losses:  # to be read, so it stays
+        app.push_screen(Help(safe_lines("\n".join([wrote, *(f"! {loss}" for loss in exported.losses)]))))
+    else:
+        app.tell(wrote)

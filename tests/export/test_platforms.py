@@ -31,6 +31,7 @@ from tests.export import goldens
 from tests.export.platforms import ADDRESS, NAMES, PORT, given, kubelet, started, text_of
 from tests.export.scripts import Bench, Outcome
 from tests.export.test_bash_quoting import TEXT
+from tests.export.test_bash_script import shellcheck
 from tests.export.test_slurm import NASTY, RANK, ranks
 from tests.judges import platforms
 
@@ -218,6 +219,17 @@ def test_the_longest_ending_says_the_format(name: str) -> None:
     found = of_file(f"my.job{FORMATS[name].suffix}")
     assert found is not None
     assert found.name == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("launcher", ["torchrun", "python"])
+def test_shellcheck_finds_nothing_in_what_a_node_runs(name: str, launcher: str, tmp_path: Path) -> None:
+    path = tmp_path / "node.sh"
+    words = started(name, text_of(name, custom(launcher, cuda_visible_devices="2,5")), {})
+    text = words[2] if name in {"trainjob", "pytorchjob"} else words[-1]
+    path.write_text(f"#!/bin/bash\n{text}\n", "utf-8")
+    done = subprocess.run([shellcheck(), str(path)], capture_output=True, text=True, timeout=60)
+    assert done.stdout + done.stderr == ""
 
 
 # --- PAI-DLC ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from textual.widgets import Input
 from prl_tui.core import catalog, config_file
 from prl_tui.export.formats import FORMATS
 from prl_tui.machine import paths
-from prl_tui.tui.screens.dialogs import AskText, Question
+from prl_tui.tui.screens.dialogs import AskText, Help, Question
 from tests.tui.driving import click_text, configure, lines, screen, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -68,7 +68,16 @@ async def test_a_preview_that_comes_into_sight_by_a_resize_is_not_an_old_one(app
         await wait_for(pilot, lambda: "--max_completion_length 512 " in preview_text(place), "the value of now")
 
 
-@pytest.mark.parametrize(("name", "file"), [("bash", "run.sh"), ("toml", "run.toml"), ("command", "run.txt")])
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("bash", "run.sh"),
+        ("toml", "run.toml"),
+        ("command", "run.txt"),
+        ("dlc", "run.dlc.sh"),
+        ("dstack", "my.dstack.yml"),
+    ],
+)
 async def test_export_writes_the_format_that_the_ending_says(app, tmp_path, name, file):
     async with app().run_test(size=SMALL) as pilot:
         place = await configure(pilot)
@@ -78,9 +87,27 @@ async def test_export_writes_the_format_that_the_ending_says(app, tmp_path, name
         await answer(pilot, str(target))
         await wait_for(pilot, target.exists, "the file")
         assert target.read_text() == FORMATS[name](place.session.verdict.plan).text
-        assert bool(target.stat().st_mode & 0o111) == (name == "bash")
+        assert bool(target.stat().st_mode & 0o111) == (name in {"bash", "dlc"})
         if name == "toml":
             assert config_file.read(target, place.session.catalog).preset == "standard-4gpu"
+
+
+async def test_what_a_platforms_file_cannot_carry_stays_until_it_is_read(app, tmp_path):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog")
+        for ending in (".trainjob.yaml", ".dstack.yml", ".dlc.sh", ".sbatch"):
+            assert ending in text_of(pilot.app.screen)
+        target = tmp_path / "job.trainjob.yaml"
+        await answer(pilot, str(target))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Help), "what it could not carry")
+        assert target.read_text() == FORMATS["trainjob"](place.session.verdict.plan).text
+        assert not target.stat().st_mode & 0o111
+        shown = await wait_for(pilot, lambda: "wrote" in screen(pilot.app) and screen(pilot.app), "the file's name")
+        assert "--image" in shown
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the form")
 
 
 async def test_the_suggested_name_lies_in_the_working_directory(app):
