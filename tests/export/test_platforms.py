@@ -1,7 +1,8 @@
 """Files for platforms: on every node the real engine's launcher gets exactly the plan's words, with that node's place.
 
 Judges: bash 5.2 and dash 0.5.12 run what each file starts, after the platform's own expansion; a recording launcher has
-argv and environment. tests/judges/platforms.py asks the platforms' own loaders.
+argv and environment; torchrun 2.13 and accelerate 1.15 make one world of two nodes. tests/judges/platforms.py asks the
+platforms' own loaders.
 """
 
 from __future__ import annotations
@@ -264,19 +265,23 @@ def test_dlc_uses_as_many_gpus_as_the_config_has(bench: Bench) -> None:
     assert outcome.env["CUDA_VISIBLE_DEVICES"] == "0,1,2,3"
 
 
-# --- real torchrun ------------------------------------------------------------------------------------------------
+# --- real launchers ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.torch
-@pytest.mark.parametrize("name", ["dlc", "trainjob"])
-def test_two_nodes_of_real_torchrun_are_one_world_with_every_value_whole(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "launcher"), [("dlc", "torchrun"), ("trainjob", "torchrun"), ("pytorchjob", "accelerate")]
+)
+def test_two_nodes_of_a_real_launcher_are_one_world_with_every_value_whole(
+    name: str, launcher: str, tmp_path: Path
+) -> None:
     engine = tmp_path / "train 中文.py"
     engine.write_text(RANK)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         free = probe.getsockname()[1]
-    config = custom(script=str(engine), nnodes=2, nproc_per_node=1, arguments=["--path", NASTY], master_port=free,
+    config = custom(launcher, script=str(engine), nnodes=2, nproc_per_node=1, arguments=["--path", NASTY], master_port=free,
                     environment=[f"NOTE={NASTY}", "MY_TOKEN"])  # fmt: skip
     text = text_of(name, config)
     outside = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8",
