@@ -8,7 +8,9 @@ anything: the folder in which the script runs stays empty. Judges: bash 5.2 and 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from prl_tui.core import catalog, plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS
 from tests.export.scripts import Bench, Outcome, recipe, text_field
+from tests.export.test_bash_script import shellcheck
 from tests.export.test_slurm import JOB, SRUN
 
 MANY, FEW = 10_000, 300
@@ -233,3 +236,13 @@ def test_bytes_that_are_no_text_are_refused_with_one_sentence(script: Callable[.
     assert (result.code, result.out) == (1, "")  # type: ignore[attr-defined]
     [line] = [line for line in result.err.splitlines() if "not UTF-8 text" in line]  # type: ignore[attr-defined]
     assert "workdir" in line
+
+
+@pytest.mark.parametrize("name", ["bash", "slurm"])
+def test_shellcheck_finds_nothing_in_scripts_that_carry_such_texts(name: str, few: list[str]) -> None:
+    for batch in batches(few):
+        text = FORMATS[name](plan.build(in_words(batch).config)).text
+        words = [shellcheck(), "-"]
+        done = subprocess.run(words, input=text.encode(), capture_output=True, timeout=60,
+                              env={**os.environ, "LC_ALL": "C.UTF-8"})  # fmt: skip
+        assert done.stdout.decode() == ""

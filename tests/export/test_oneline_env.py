@@ -18,7 +18,6 @@ from tests.export.scripts import Bench, recipe, text_field
 from tests.export.test_bash_quoting import VALUE
 
 RECIPES = catalog.load().recipes
-PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in ("", *r.presets)]
 SHELLS = ["bash", "dash"]
 TEXTS = recipe(
     text_field("a"), text_field("items", "list"), text_field("e", env="E_NAME"), text_field("free", "variables")
@@ -55,24 +54,6 @@ def test_any_text_arrives_byte_for_byte_and_runs_nothing(shared: Bench, shell: s
     assert outcome.argv == list(plan.build(config).argv)
     assert outcome.env["E_NAME"] == config.value("e")
     assert not (shared.bin / "canary").exists()
-
-
-@pytest.mark.parametrize("shell", [pytest.param("bash", marks=pytest.mark.slow), "dash"])
-@pytest.mark.parametrize(("one", "name"), PRESETS)
-def test_the_line_of_every_preset_runs_its_plan(
-    one: object, name: str, shell: str, bench: Bench, tmp_path: Path
-) -> None:
-    made = plan.build(resolve(one, name))  # type: ignore[arg-type]
-    exported = FORMATS["oneline"](made)
-    outcome = pasted(bench, exported.text, shell, tmp_path)
-    if made.activation.kind in {"conda", "venv", "python"} or made.workdir:
-        assert (outcome.argv, outcome.code, len(outcome.err.splitlines())) == (None, 1, 1)
-        return
-    assert outcome.err == ""
-    assert outcome.argv == list(made.argv)
-    assert dict(made.env).items() <= outcome.env.items()
-    for file in made.files:
-        assert (tmp_path / "prl-files" / file.name).read_text("utf-8") == file.text("prl-files")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
