@@ -105,6 +105,9 @@ def _launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-probe", action="store_true", help=t("launch without trying the training environment first")
     )
+    parser.add_argument(
+        "--share-gpus", action="store_true", help=t("use GPUs that another run has reserved or somebody uses")
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--detach", action="store_true", help=t("return at once; the run goes on"))
     how.add_argument("--foreground", action="store_true", help=t("stay, and return the run's exit code"))
