@@ -139,6 +139,12 @@ def _stop(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
 
 
+def _compare(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+    parser.add_argument("other", nargs="?", metavar="RUN", help=t("the later run; else RUN and the one before it"))
+
+
 def _demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help=t("lines instead of a screen"))
     parser.add_argument("--set", action="append", metavar="KEY=VALUE", help=t("change a field; may be repeated"))
@@ -184,5 +190,6 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         "watch": ("prl_tui.cli.watching:watch", t("watch a run"), _watch),
         "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),
         "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _stop),
+        "compare": ("prl_tui.cli.comparing:compare", t("what differs between two runs"), _compare),
         "demo": ("prl_tui.cli.demo:demo", t("a real two-rank torchrun run on this box, watched live"), _demo),
     }

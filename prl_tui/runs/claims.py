@@ -8,6 +8,7 @@ does not work, two launches at one moment may both withdraw, and never both star
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -169,6 +170,7 @@ def _turn(folder: Path) -> Iterator[None]:
 def _write(root: Path, folder: RunFolder, source: str, gpus: Mapping[str, int], port: int | None) -> None:
     me = proctree.birth(os.getpid()) or (os.getpid(), 0)
     record = {
+        "schema": records.SCHEMA,
         "run": folder.id,
         "folder": str(folder.path),
         "source": source,
@@ -178,8 +180,13 @@ def _write(root: Path, folder: RunFolder, source: str, gpus: Mapping[str, int], 
         "claimer": {"pid": me[0], "ticks": me[1]},
         **here(),
     }
-    with contextlib.suppress(OSError):
-        records.write_record(_file(root, folder.id), record)
+    file = _file(root, folder.id)
+    beside = file.with_suffix(f".{os.getpid()}.tmp")
+    with contextlib.suppress(OSError):  # whole, but not durable: no claim outlives a crash of the box
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w") as out:
+            out.write(json.dumps(record))
+        beside.replace(file)
 
 
 def _read(file: Path) -> Claim | None:

@@ -66,6 +66,8 @@ class Job:
     """The port at which its processes meet; reserved too."""
     share: bool = False
     """Start although another run has reserved some of its GPUs."""
+    recorded: bool = False
+    """Write down what the run is made of (`snapshot`), while it runs."""
     info: Mapping[str, object] = field(default_factory=dict)
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
@@ -129,6 +131,8 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
         raise LaunchError(_unwritable(folder.path, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer), folder)
+    if job.recorded:
+        spawn.recorder(folder, dict(job.env))
     if job.stop_after:
         _watch(folder, job.stop_after)
     return folder

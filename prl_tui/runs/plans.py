@@ -62,6 +62,7 @@ def job(
         gpus={gpu.uuid: gpu.index for gpu in taken if gpu.uuid},
         port=port,
         share=share,
+        recorded=True,
         info={**_info(plan), "total": total, **(more or {})},
     )
 
@@ -182,6 +183,7 @@ def _info(plan: LaunchPlan) -> dict[str, Any]:
         "values": {key: config.text(key) for key, s in config.settings.items() if s.value is not None},
         "unset": [key for key in config.changed() if config.settings[key].value is None],
         "sources": {key: s.source.word for key, s in config.settings.items() if s.value is not None},
+        "origins": {key: s.origin for key, s in config.settings.items() if s.origin and s.value is not None},
         "changed": list(config.changed()),
         "launcher": plan.launcher,
         "nproc": config.number("nproc_per_node"),
