@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prl_tui import atomic
-<<<<<<< HEAD
-from prl_tui.export.formats import SUFFIX
-=======
-from prl_tui.core import words
-from prl_tui.export.formats import SUFFIX, fitting, of_file
->>>>>>> w-new
+from prl_tui.export.formats import SUFFIX, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.tui.cells import safe
@@ -42,28 +37,15 @@ def save(app: PrlApp, session: Session, name: str, exported: Export, done: Done)
     app.push_screen(AskText(question, suggested, t("A name alone is put into {folder}", folder=Path.cwd())), answered)
 
 
-<<<<<<< HEAD
 def _write(app: PrlApp, path: Path, name: str, exported: Export, done: Done) -> None:
-    other = next((one for one, suffix in SUFFIX.items() if one != name and path.suffix == suffix != SUFFIX[name]), "")
-    if other:
+    said = of_file(path.name)
+    if said is not None and said.name != name:
         app.tell(
             t("{path}: this ending is that of {other}; choose {other} in the list, or {suffix} for {format}.",
-              path=path, other=other, suffix=SUFFIX[name], format=name),
+              path=path, other=said.name, suffix=SUFFIX[name], format=name),
             "error",
         )  # fmt: skip
         return
-=======
-def _write(app: PrlApp, session: Session, path: Path) -> None:
-    found = of_file(path.name)
-    if found is None:
-        endings = ", ".join(SUFFIX.values())
-        app.tell(t("{path}: the ending says the format; {endings} would work.", path=path, endings=endings), "error")
-        return
-    if refusal := found.refused(session.verdict.plan):
-        app.tell(f"{path}: {refusal}", "error")
-        return
-    exported = found(session.verdict.plan)
->>>>>>> w-new
     try:
         old = path.read_text("utf-8", errors="replace") if path.exists() else None
     except OSError as error:
