@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,20 @@ def test_a_list_tells_a_smoke_test_from_the_run_itself(tmp_path: Path, cli, monk
     assert "demo/two-ranks · smoke" in lines[short]
     assert "smoke" not in lines[full_run]
     assert len(lines[full_run]) < 80
+
+
+def test_the_first_records_go_a_month_after_their_last_use(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    config = config_of("reward-model", train_helpful_path=str(rows))
+    old, used = ("old\n" * 3, "used\n" * 3)
+    places = {}
+    for text in (old, used):
+        rows.write_text(text, "utf-8")
+        places[text] = Path(
+            smoke_data.cut(config, {"train_helpful_path": 2}, tmp_path, tmp_path / "cut")["train_helpful_path"]
+        )
+    for place in places.values():
+        os.utime(place, (1.0, 1.0))
+    smoke_data.cut(config, {"train_helpful_path": 2}, tmp_path, tmp_path / "cut")
+    assert not places[old].exists()
+    assert places[used].read_text("utf-8") == "used\nused\n"
