@@ -134,7 +134,7 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
-def _stop(parser: argparse.ArgumentParser) -> None:
+def _one_run(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
 
@@ -189,7 +189,8 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         "runs": (f"{RUNNING}:runs", t("list the runs of this box"), _runs),
         "watch": ("prl_tui.cli.watching:watch", t("watch a run"), _watch),
         "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),
-        "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _stop),
+        "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _one_run),
+        "stacks": ("prl_tui.cli.stacks:show", t("where each rank of a run stands now, by py-spy"), _one_run),
         "compare": ("prl_tui.cli.comparing:compare", t("what differs between two runs"), _compare),
         "demo": ("prl_tui.cli.demo:demo", t("a real two-rank torchrun run on this box, watched live"), _demo),
     }
