@@ -35,7 +35,7 @@ def _platform() -> nodes.Platform:
 
 def export(plan: LaunchPlan) -> Export:
     """The start command of a plan."""
-    lines = ["#!/bin/sh", *nodes.comments(plan)]
+    lines = ["#!/bin/sh", *nodes.commented(plan)]
     lines.append(
         "# " + t("The start command of a PyTorch job: paste all of it, or run this file from mounted storage.")
     )

@@ -141,8 +141,13 @@ def word(text: str) -> str:
 
 
 def comments(plan: LaunchPlan) -> list[str]:
-    """What the file says of itself, in lines in which no platform finds anything to expand."""
-    return [_apart(one_line(f"# {line}".rstrip()), " ") for line in header(plan)]
+    """What the file says of itself."""
+    return [one_line(f"# {line}".rstrip()) for line in header(plan)]
+
+
+def commented(plan: LaunchPlan) -> list[str]:
+    """The same, where a platform may expand even what stands in a comment: it finds nothing there."""
+    return [_apart(line, " ") for line in comments(plan)]
 
 
 def _apart(text: str, between: str) -> str:
