@@ -14,7 +14,7 @@ from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_
 from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import GpuUse, Report
-from prl_tui.i18n import nt, pad, t, visible
+from prl_tui.i18n import column, nt, t, visible
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
@@ -168,13 +168,13 @@ def runs(args: argparse.Namespace) -> int:
         return Exit.OK
     if not found:
         print(t("There are no runs yet"), file=sys.stderr)
-    for one in found:
+    states, sources = [overview.status_word(one) for one in found], [visible(one.what) for one in found]
+    for one, state, source in zip(found, column(states), column(sources), strict=True):
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
         progress = overview.progress_words(one)
         if one.quiet is not None:
             progress = ", ".join(part for part in (progress, overview.reason(one)) if part)
-        state, source = pad(overview.status_word(one), 26), pad(visible(one.source), 32)
-        print(f"{one.id}  {state} {began}  {source} {progress}".rstrip())
+        print(f"{one.id}  {state}  {began}  {source}  {progress}".rstrip())
     return Exit.OK
 
 

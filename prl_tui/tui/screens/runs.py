@@ -82,7 +82,7 @@ class RunList(Rows):
                 "warning" if silent else ROLE.get(state, "muted"),
             ),
             (fit(began, 12) + " " if width > 90 else "", "muted"),
-            (fit(one.source, 33 if wide else 20) + " ", ""),
+            (fit(one.what, 33 if wide else 20) + " ", ""),
         ]
         if silent and not detailed:
             return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
