@@ -143,6 +143,16 @@ def _one_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
 
 
+def _sweep(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("--yes", action="store_true", help=t("do it without asking"))
+
+
+def _rm(parser: argparse.ArgumentParser) -> None:
+    _sweep(parser)
+    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+
+
 def _compare(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
@@ -195,6 +205,8 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),
         "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _one_run),
         "stacks": ("prl_tui.cli.stacks:show", t("where each rank of a run stands now, by py-spy"), _one_run),
+        "rm": ("prl_tui.cli.tidying:remove", t("delete an ended run's folder"), _rm),
+        "sweep": ("prl_tui.cli.tidying:clean", t("find and end processes that outlived their run"), _sweep),
         "compare": ("prl_tui.cli.comparing:compare", t("what differs between two runs"), _compare),
         "demo": ("prl_tui.cli.demo:demo", t("a real two-rank torchrun run on this box, watched live"), _demo),
     }
