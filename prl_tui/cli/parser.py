@@ -109,6 +109,9 @@ def _launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-probe", action="store_true", help=t("launch without trying the training environment first")
     )
+    parser.add_argument(
+        "--share-gpus", action="store_true", help=t("use GPUs that another run has reserved or somebody uses")
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--detach", action="store_true", help=t("return at once; the run goes on"))
     how.add_argument("--foreground", action="store_true", help=t("stay, and return the run's exit code"))
@@ -135,9 +138,25 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
-def _stop(parser: argparse.ArgumentParser) -> None:
+def _one_run(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+
+
+def _sweep(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("--yes", action="store_true", help=t("do it without asking"))
+
+
+def _rm(parser: argparse.ArgumentParser) -> None:
+    _sweep(parser)
+    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+    parser.add_argument("other", nargs="?", metavar="RUN", help=t("the later run; else RUN and the one before it"))
 
 
 def _demo(parser: argparse.ArgumentParser) -> None:
@@ -184,6 +203,10 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         "runs": (f"{RUNNING}:runs", t("list the runs of this box"), _runs),
         "watch": ("prl_tui.cli.watching:watch", t("watch a run"), _watch),
         "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),
-        "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _stop),
+        "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _one_run),
+        "stacks": ("prl_tui.cli.stacks:show", t("where each rank of a run stands now, by py-spy"), _one_run),
+        "rm": ("prl_tui.cli.tidying:remove", t("delete an ended run's folder"), _rm),
+        "sweep": ("prl_tui.cli.tidying:clean", t("find and end processes that outlived their run"), _sweep),
+        "compare": ("prl_tui.cli.comparing:compare", t("what differs between two runs"), _compare),
         "demo": ("prl_tui.cli.demo:demo", t("a real two-rank torchrun run on this box, watched live"), _demo),
     }

@@ -25,14 +25,18 @@ STRUCTURE = {"launcher", "training_env", "stack"}
 
 def export(plan: LaunchPlan) -> Export:
     """The script of a plan."""
-    lines = ["#!/usr/bin/env bash", '[ -n "${BASH_VERSION-}" ] || exec bash "$0"']
+    lines = [
+        "#!/usr/bin/env bash",
+        # for the whole file, so before its first command: the values stand as they are
+        "# shellcheck disable=SC1003,SC2016,SC2054,SC2088,SC2209",
+        '[ -n "${BASH_VERSION-}" ] || exec bash "$0"',
+    ]
     lines += [one_line(f"# {line}".rstrip()) for line in header(plan)]
     example = next((f.override for f in plan.config.recipe.fields if f.group == "batch"), "PRL_MASTER_PORT")
     lines += [
         "# " + t("Each value can be overridden by its variable, for example {variable}=4; an empty one counts as unset.",
                  variable=example),
         *bash_files.told(plan),
-        "# shellcheck disable=SC2016  # " + t("values are literal"),
         "set -euo pipefail",
         "",
         *_functions(plan),
@@ -237,6 +241,7 @@ def _activation(plan: LaunchPlan) -> list[str]:
     activation = plan.activation
     if activation.kind == "venv":
         told = t("there is no virtual environment here: ")
+        moved = t("this virtual environment was made for another place, which it would activate: ")
         return [
             f"activate={literal(activation.name.rstrip('/') + '/bin/activate')}",
             f"activate={_home('activate')}",
@@ -245,6 +250,8 @@ def _activation(plan: LaunchPlan) -> list[str]:
             "# shellcheck disable=SC1090",
             f'source "$activate" || fail "{told}$activate"',
             "set -u",
+            # a copied one names the old place, an old Python's one loses a path with $ in it: the engine would be another's
+            f'[[ -z ${{VIRTUAL_ENV-}} || $VIRTUAL_ENV -ef ${{activate%/bin/activate}} ]] || fail "{moved}$VIRTUAL_ENV"',
         ]
     if activation.kind == "python":
         told = t("there is no such interpreter here: ")

@@ -64,6 +64,10 @@ def _activation(plan: LaunchPlan) -> Iterator[str]:
         file = _path(found.name.rstrip("/") + "/bin/activate")
         yield _must(f"[ -r {file} ]", t("there is no virtual environment here: ") + found.name)
         yield f". {file}"
+        at = f'[ "$(cd "$VIRTUAL_ENV" 2>/dev/null && pwd -P)" = "$(cd {_path(found.name)} && pwd -P)" ]'
+        same = f'{{ [ -z "${{VIRTUAL_ENV-}}" ] || {at}; }}'
+        moved = t("this virtual environment was made for another place, which it would activate: ")
+        yield _must(same, moved + found.name)
     elif found.kind == "python":
         yield _must(f"[ -x {_path(found.name)} ]", t("there is no such interpreter here: ") + found.name)
         yield f'export PATH={_path(found.name.rpartition("/")[0] or "/")}:"$PATH"'

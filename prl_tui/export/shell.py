@@ -10,7 +10,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
 
 def literal(text: str) -> str:
     """Text as one word of a POSIX shell, unchanged whatever it holds."""
-    return shlex.quote(text)
+    return f"'{text}'" if bare(text) and text.startswith("=") else shlex.quote(text)  # zsh expands =NAME
 
 
 def name_of(key: str) -> str:

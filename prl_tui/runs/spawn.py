@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prl_tui.machine import paths
+from prl_tui.machine import child, paths
 from prl_tui.runs import lock, records
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
     from prl_tui.runs.folder import RunFolder
 
-_PROGRAM = Path(__file__).resolve().with_name("supervisor.py")
+PROGRAM = Path(__file__).resolve().with_name("supervisor.py")
+"""The supervisor, as every one of them was started."""
 
 _ANSWER_WITHIN = 60.0
 """Seconds; a Python on a cold network disk may need many."""
@@ -65,7 +68,7 @@ def supervisor(folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], c
 
 def watcher(folder: RunFolder, steps: int) -> None:
     """Start what stops the run once its log shows so many steps. OSError when the system refuses."""
-    package = str(_PROGRAM.parents[2])
+    package = str(PROGRAM.parents[2])
     inherited = os.environ.get("PYTHONPATH")
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
     around["PYTHONPATH"] = f"{package}{os.pathsep}{inherited}" if inherited else package
@@ -76,6 +79,24 @@ def watcher(folder: RunFolder, steps: int) -> None:
             start_new_session=True,
         )  # fmt: skip
     process.returncode = 0  # it outlives this process, or is nothing to it
+
+
+def recorder(folder: RunFolder, added: Mapping[str, str]) -> None:
+    """Start what writes down what the run was made of. Best effort: the run is none the worse without it.
+
+    The environment goes through a file without a name: it may hold secrets, and nobody waits for a reader.
+    """
+    given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
+    around = {name: value for name, value in os.environ.items() if name != records.MARKER}
+    command = child.python_argv("prl_tui.runs.snapshot", str(folder.path))
+    with contextlib.suppress(OSError), tempfile.TemporaryFile() as order:
+        order.write(json.dumps({"environment": given}).encode())
+        order.seek(0)
+        with (folder.path / records.NARRATION).open("ab") as narration:
+            process = subprocess.Popen(
+                command, env=around, cwd="/", stdin=order, stdout=narration, stderr=narration, start_new_session=True
+            )
+        process.returncode = 0  # it outlives this process, or is nothing to it
 
 
 def _take(path: Path) -> int | None:
@@ -94,7 +115,7 @@ def _start(folder: RunFolder, order: Mapping[str, object], inherited: Sequence[i
         sys.executable or "python3",
         "-I",
         "-S",
-        str(_PROGRAM),
+        str(PROGRAM),
         str(folder.path),
     ]
     with (folder.path / records.NARRATION).open("ab") as narration:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -99,14 +98,8 @@ def test_overriding_the_number_of_nodes_changes_the_command_as_the_plan_would(st
     assert outcome.argv[2:5] == ["--nnodes=2", "--node_rank=1", "--master_addr=127.0.0.1"]
 
 
-B20 = [json.loads(line)["env"] for line in (CASES / "B20.jsonl").read_text("utf-8").splitlines()]
 HOSTILE = ["0", "1", "-2", "2abc", "08", "007", "2+2", "4.0", "1_000", "a[$(touch canary)]", "$(touch canary)", "`touch canary`",
            "４", "٤", " 2", "2 ", "2\n3", "0x2", "1e1", "9" * 20, "; touch canary", "v_seed", "-"]  # fmt: skip
-
-
-@pytest.mark.parametrize("env", [env for env in B20 if "" not in env.values()], ids=str)
-def test_what_the_original_script_let_through_is_refused(env: dict[str, str], standard: str, bench: Bench) -> None:
-    refused(bench.run(standard, **env), *env)
 
 
 @pytest.mark.parametrize("value", HOSTILE)

@@ -1,12 +1,8 @@
-"""The one-line command and the env file. Judges: bash 5.2 and dash 0.5.12 run them, a recording launcher has the argv.
-
-The slow test takes ten thousand texts through each shell, 200 in one line.
-"""
+"""The one-line command and the env file. Judges: bash 5.2 and dash 0.5.12 run them, a recording launcher has the argv."""
 
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,10 +15,9 @@ from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS
 from prl_tui.export.losses import inherited
 from tests.export.scripts import Bench, recipe, text_field
-from tests.export.test_bash_quoting import PIECES, VALUE
+from tests.export.test_bash_quoting import VALUE
 
 RECIPES = catalog.load().recipes
-PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in ("", *r.presets)]
 SHELLS = ["bash", "dash"]
 TEXTS = recipe(
     text_field("a"), text_field("items", "list"), text_field("e", env="E_NAME"), text_field("free", "variables")
@@ -59,36 +54,6 @@ def test_any_text_arrives_byte_for_byte_and_runs_nothing(shared: Bench, shell: s
     assert outcome.argv == list(plan.build(config).argv)
     assert outcome.env["E_NAME"] == config.value("e")
     assert not (shared.bin / "canary").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shell", SHELLS)
-def test_ten_thousand_random_texts_arrive_byte_for_byte(shared: Bench, shell: str, tmp_path: Path) -> None:
-    many = recipe(*(text_field(f"t{n}") for n in range(200)))
-    source = random.Random(20261128)
-    for _ in range(50):
-        raw = {f"t{n}": "".join(source.choices(PIECES, k=source.randint(1, 25))) for n in range(200)}
-        config = resolve(many).with_values(raw, Source.SET)
-        assert pasted(shared, line_of(config), shell, tmp_path).argv == list(plan.build(config).argv)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("shell", [pytest.param("bash", marks=pytest.mark.slow), "dash"])
-@pytest.mark.parametrize(("one", "name"), PRESETS)
-def test_the_line_of_every_preset_runs_its_plan(
-    one: object, name: str, shell: str, bench: Bench, tmp_path: Path
-) -> None:
-    made = plan.build(resolve(one, name))  # type: ignore[arg-type]
-    exported = FORMATS["oneline"](made)
-    outcome = pasted(bench, exported.text, shell, tmp_path)
-    if made.activation.kind in {"conda", "venv", "python"} or made.workdir:
-        assert (outcome.argv, outcome.code, len(outcome.err.splitlines())) == (None, 1, 1)
-        return
-    assert outcome.err == ""
-    assert outcome.argv == list(made.argv)
-    assert dict(made.env).items() <= outcome.env.items()
-    for file in made.files:
-        assert (tmp_path / "prl-files" / file.name).read_text("utf-8") == file.text("prl-files")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
