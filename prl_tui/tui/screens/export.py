@@ -77,11 +77,12 @@ class FormatList(Rows):
         one = self.choices[y]
         here = y == self.cursor
         role = "muted" if one.refusal else "accent" if here else ""
-        ending = min(9, max(0, width - 14))
+        ending = max(0, width - 13)
+        suffix = one.suffix if len(one.suffix) <= ending else f"…{one.suffix[one.suffix.rindex('.') :]}"
         return [
             ("▸ " if here else "· " if one.refusal else "  ", "mark" if here else "muted"),
             (fit(one.name, max(4, width - 2 - ending)), role),
-            (fit(one.suffix, ending, right=True), "muted"),
+            (fit(suffix, ending, right=True), "muted"),
         ]
 
 
