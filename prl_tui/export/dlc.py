@@ -46,7 +46,7 @@ def export(plan: LaunchPlan) -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why DLC cannot run a plan, or ""."""
-    return nodes.refusal(plan, "PAI-DLC")
+    return nodes.refusal(plan, "PAI-DLC") or nodes.too_long(nodes.word(nodes.script(plan, _platform())))
 
 
 def _losses(plan: LaunchPlan, text: str) -> Iterator[str]:

@@ -48,7 +48,7 @@ def export(plan: LaunchPlan, image: str = "", gpu_type: str = "") -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why dstack cannot run a plan, or ""."""
-    return nodes.refusal(plan, PLATFORM.title)
+    return nodes.refusal(plan, PLATFORM.title) or nodes.too_long(nodes.word(nodes.script(plan, PLATFORM)))
 
 
 def _losses(plan: LaunchPlan, image: str, gpu_type: str) -> Iterator[str]:

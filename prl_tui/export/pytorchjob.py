@@ -83,7 +83,7 @@ def _pod(plan: LaunchPlan, image: str) -> Iterator[str]:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why a PyTorchJob cannot run a plan, or ""."""
-    return nodes.refusal(plan, "PyTorchJob")
+    return nodes.refusal(plan, "PyTorchJob") or nodes.too_long(kubernetes.kept(nodes.script(plan, _platform())))
 
 
 def _losses(plan: LaunchPlan, image: str) -> Iterator[str]:

@@ -53,7 +53,7 @@ def _resources(plan: LaunchPlan, image: str, gpu_type: str) -> Iterator[str]:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why SkyPilot cannot run a plan, or ""."""
-    return nodes.refusal(plan, PLATFORM.title)
+    return nodes.refusal(plan, PLATFORM.title) or nodes.too_long(nodes.script(plan, PLATFORM))
 
 
 def _losses(plan: LaunchPlan, image: str, gpu_type: str) -> Iterator[str]:

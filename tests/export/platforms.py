@@ -19,19 +19,18 @@ def text_of(name: str, config: RunConfig) -> str:
     return FORMATS[name](plan.build(config)).text
 
 
-def given(
-    name: str, nodes: int = 1, rank: int = 0, processes: int = 2, cards: int = 2, address: str = ADDRESS
-) -> dict[str, str]:
+def given(name: str, nodes: int = 1, rank: int = 0, processes: int = 2, cards: int = 2, address: str = ADDRESS,
+          port: str = PORT) -> dict[str, str]:  # fmt: skip
     """A node's variables, as the platform's documentation or source has them."""
     if name == "dlc":  # PAI help, "Built-in environment variables", 2026-04
-        return {"MASTER_ADDR": address, "MASTER_PORT": PORT, "WORLD_SIZE": str(nodes), "RANK": str(rank),
+        return {"MASTER_ADDR": address, "MASTER_PORT": port, "WORLD_SIZE": str(nodes), "RANK": str(rank),
                 "NPROC_PER_NODE": str(cards)}  # fmt: skip
     if name == "trainjob":  # Kubeflow Trainer's plugin torch.go
         return {"PET_NNODES": str(nodes), "PET_NPROC_PER_NODE": str(processes), "PET_NODE_RANK": str(rank),
-                "PET_MASTER_ADDR": address, "PET_MASTER_PORT": PORT}  # fmt: skip
+                "PET_MASTER_ADDR": address, "PET_MASTER_PORT": port}  # fmt: skip
     if name == "pytorchjob":  # Training Operator 1.9's envvar.go
-        return {"PYTHONUNBUFFERED": "1", "MASTER_ADDR": address, "MASTER_PORT": PORT, "PET_MASTER_ADDR": address,
-                "PET_MASTER_PORT": PORT, "WORLD_SIZE": str(nodes * processes), "RANK": str(rank), "PET_NODE_RANK": str(rank),
+        return {"PYTHONUNBUFFERED": "1", "MASTER_ADDR": address, "MASTER_PORT": port, "PET_MASTER_ADDR": address,
+                "PET_MASTER_PORT": port, "WORLD_SIZE": str(nodes * processes), "RANK": str(rank), "PET_NODE_RANK": str(rank),
                 "PET_NPROC_PER_NODE": str(processes), "PET_NNODES": str(nodes)}  # fmt: skip
     if name == "skypilot":  # SkyPilot 0.14.1's task_codegen.py and constants.py
         others = "".join(f"\n10.0.0.{n}" for n in range(2, nodes + 1))

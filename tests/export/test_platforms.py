@@ -1,7 +1,8 @@
 """Files for platforms: on every node the real engine's launcher gets exactly the plan's words, with that node's place.
 
 Judges: bash 5.2 and dash 0.5.12 run what each file starts, after the platform's own expansion; a recording launcher has
-argv and environment. tests/judges/platforms.py asks the platforms' own loaders.
+argv and environment; torchrun 2.13 and accelerate 1.15 make one world of two nodes. tests/judges/platforms.py asks the
+platforms' own loaders.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 import re
 import shutil
+import socket
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +32,8 @@ from tests.export import goldens
 from tests.export.platforms import ADDRESS, NAMES, PORT, given, kubelet, started, text_of
 from tests.export.scripts import Bench, Outcome
 from tests.export.test_bash_quoting import TEXT
+from tests.export.test_bash_script import shellcheck
+from tests.export.test_slurm import NASTY, RANK, ranks
 from tests.judges import platforms
 
 RECIPES = catalog.load().recipes
@@ -215,6 +222,17 @@ def test_the_longest_ending_says_the_format(name: str) -> None:
     assert found.name == name
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("launcher", ["torchrun", "python"])
+def test_shellcheck_finds_nothing_in_what_a_node_runs(name: str, launcher: str, tmp_path: Path) -> None:
+    path = tmp_path / "node.sh"
+    words = started(name, text_of(name, custom(launcher, cuda_visible_devices="2,5")), {})
+    text = words[2] if name in {"trainjob", "pytorchjob"} else words[-1]
+    path.write_text(f"#!/bin/bash\n{text}\n", "utf-8")
+    done = subprocess.run([shellcheck(), str(path)], capture_output=True, text=True, timeout=60)
+    assert done.stdout + done.stderr == ""
+
+
 # --- PAI-DLC ------------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +263,44 @@ def test_dlc_uses_as_many_gpus_as_the_config_has(bench: Bench) -> None:
     assert outcome.argv is not None
     assert "--nproc_per_node=4" in outcome.argv
     assert outcome.env["CUDA_VISIBLE_DEVICES"] == "0,1,2,3"
+
+
+# --- real launchers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "launcher"), [("dlc", "torchrun"), ("trainjob", "torchrun"), ("pytorchjob", "accelerate")]
+)
+def test_two_nodes_of_a_real_launcher_are_one_world_with_every_value_whole(
+    name: str, launcher: str, tmp_path: Path
+) -> None:
+    engine = tmp_path / "train 中文.py"
+    engine.write_text(RANK)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    config = custom(launcher, script=str(engine), nnodes=2, nproc_per_node=1, arguments=["--path", NASTY], master_port=free,
+                    environment=[f"NOTE={NASTY}", "MY_TOKEN"])  # fmt: skip
+    text = text_of(name, config)
+    outside = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8",
+               "GLOO_SOCKET_IFNAME": "lo", "MY_TOKEN": "from,outside"}  # fmt: skip
+    nodes = []
+    for rank in (1, 0):
+        env = given(name, 2, rank, 1, 1, "127.0.0.1", str(free)) | outside
+        quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        nodes.append(subprocess.Popen(started(name, text, env), env=env, cwd=tmp_path, **quiet))  # type: ignore[call-overload]
+    try:
+        logs = [node.communicate(timeout=120)[0] for node in nodes]
+    finally:
+        for node in nodes:
+            node.kill()
+    assert [node.returncode for node in nodes] == [0, 0], logs
+    found = ranks(logs[1])
+    assert [(one["RANK"], one["WORLD_SIZE"], one["LOCAL_RANK"]) for one in found] == [("0", "2", "0"), ("1", "2", "0")]
+    assert all(one["argv"] == ["--path", NASTY] and one["NOTE"] == NASTY for one in found)
+    assert {one["MY_TOKEN"] for one in found} == {"from,outside"}
 
 
 # --- goldens and their judges -------------------------------------------------------------------------------------
