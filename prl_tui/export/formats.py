@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import bash, command, env, oneline, slurm, toml
+from prl_tui.export import bash, bat, command, env, oneline, slurm, toml
 from prl_tui.export.model import Format
 
 FORMATS: dict[str, Format] = {
-    one.name: one for one in (command.FORMAT, oneline.FORMAT, bash.FORMAT, env.FORMAT, toml.FORMAT, slurm.FORMAT)
+    one.name: one
+    for one in (command.FORMAT, oneline.FORMAT, bash.FORMAT, env.FORMAT, toml.FORMAT, bat.FORMAT, slurm.FORMAT)
 }
 
 SUFFIX = {name: one.suffix for name, one in FORMATS.items()}
