@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LOCALE_DIR = Path(__file__).parent / "locale"
 _STEMS = {"zh": "zh_CN", "en": ""}
@@ -115,3 +115,9 @@ def pad(text: str, width: int, right: bool = False) -> str:
     """Text of our own in `width` cells at least; `right` puts the blanks before it."""
     blanks = " " * max(0, width - cells(text))
     return blanks + text if right else text + blanks
+
+
+def column(words: Sequence[str]) -> list[str]:
+    """Words as a column of a list, each as wide as the widest."""
+    width = max(map(cells, words), default=0)
+    return [pad(word, width) for word in words]

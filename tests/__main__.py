@@ -30,7 +30,19 @@ STEPS: dict[str, list[str]] = {
         "not slow and not torch and not swift",
         "--durations=8",
     ],
-    "slow": [PYTHON, "-m", "pytest", "-q", "-m", "(slow or torch) and not swift", "--durations=15"],
+    "slow": [  # a file stays on one worker: its runs, daemons and trained models are made once
+        PYTHON,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        WORKERS,
+        "--dist",
+        "loadfile",
+        "-m",
+        "(slow or torch) and not swift",
+        "--durations=15",
+    ],
     "swift": [PYTHON, "-m", "pytest", "-q", "-m", "swift", "--durations=0"],
 }
 

@@ -9,13 +9,18 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts
 from prl_tui.core.value import replace
 from prl_tui.machine import facts, paths
-from prl_tui.runs import history
+from prl_tui.runs import claims, history, reserved
 
 
-def facts_here(config: RunConfig, rows: int | None = None, use_env: bool = False) -> Facts:
-    """GPUs, files, earlier runs and the training environment; `rows` stands for the counted ones."""
+def facts_here(config: RunConfig, rows: int | None = None, use_env: bool = False, share: bool = False) -> Facts:
+    """GPUs, files, runs and the training environment; `rows` stands for the counted ones.
+
+    `share`: GPUs that a run has reserved may be used all the same.
+    """
     known = facts.look_up(config, Path.cwd(), history.pace(paths.runs_dir(), config))
     if rows is not None:
         known = replace(known, rows=rows)
-    found = facts.here(config, known=known)
+    found = reserved.known(
+        facts.here(config, known=known, run_of=claims.run_of), config, claims.held(paths.runs_dir()), share
+    )
     return replace(found, inherited=facts.inherited(os.environ, overrides=True)) if use_env else found

@@ -105,6 +105,9 @@ def _launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-probe", action="store_true", help=t("launch without trying the training environment first")
     )
+    parser.add_argument(
+        "--share-gpus", action="store_true", help=t("use GPUs that another run has reserved or somebody uses")
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--detach", action="store_true", help=t("return at once; the run goes on"))
     how.add_argument("--foreground", action="store_true", help=t("stay, and return the run's exit code"))
@@ -134,6 +137,12 @@ def _logs(parser: argparse.ArgumentParser) -> None:
 def _stop(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+    parser.add_argument("other", nargs="?", metavar="RUN", help=t("the later run; else RUN and the one before it"))
 
 
 def _demo(parser: argparse.ArgumentParser) -> None:
@@ -181,5 +190,6 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         "watch": ("prl_tui.cli.watching:watch", t("watch a run"), _watch),
         "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),
         "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _stop),
+        "compare": ("prl_tui.cli.comparing:compare", t("what differs between two runs"), _compare),
         "demo": ("prl_tui.cli.demo:demo", t("a real two-rank torchrun run on this box, watched live"), _demo),
     }

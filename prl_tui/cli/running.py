@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from prl_tui.cli import box, settings, sources
@@ -12,8 +13,8 @@ from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_exact
 from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
-from prl_tui.core.findings import Report
-from prl_tui.i18n import nt, pad, t, visible
+from prl_tui.core.findings import GpuUse, Report
+from prl_tui.i18n import column, nt, t, visible
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
@@ -28,8 +29,13 @@ def launch(args: argparse.Namespace) -> int:
         from prl_tui.cli import smoking
 
         config, more = smoking.prepare(args, config)
-    report = checks.check(config, box.facts_here(config, use_env=args.use_env), args.stack or "")
+    facts = box.facts_here(config, use_env=args.use_env, share=args.share_gpus)
+    report = checks.check(config, facts, args.stack or "")
     checked = report
+    if report.ok and not (args.share_gpus or args.dry_run) and _is_busy(report):
+        print("\n".join(settings.lines(report)), file=sys.stderr)
+        print(t("Not launched. --share-gpus launches beside what runs there."), file=sys.stderr)
+        return Exit.FINDINGS
     if not (args.no_probe or args.dry_run):
         from prl_tui.cli import probing
 
@@ -43,7 +49,7 @@ def launch(args: argparse.Namespace) -> int:
         print(f"{'!' if finding.severity == 'warning' else '·'} {visible(finding.message)}", file=sys.stderr)
     if args.dry_run:
         return _dry_run(report)
-    job = job_of(report, more)
+    job = job_of(report, more, facts.gpus or (), args.share_gpus)
     if args.foreground:
         return foreground(job, args.json)
     folder = begin(job)
@@ -59,11 +65,21 @@ def launch(args: argparse.Namespace) -> int:
     return watching.follow(folder, plain=not sys.stdout.isatty())
 
 
-def job_of(report: Report, more: dict[str, object] | None = None) -> launcher.Job:
-    """The job of a checked config, or CommandError with the reason that it cannot start here; `more` for its record."""
+def _is_busy(report: Report) -> bool:
+    """Somebody uses a GPU that the launch would take: it would fail there, or make theirs fail."""
+    return any(finding.code == "gpu-busy" for finding in report.findings)
+
+
+def job_of(
+    report: Report, more: dict[str, object] | None = None, gpus: Iterable[GpuUse] = (), share: bool = False
+) -> launcher.Job:
+    """The job of a checked config, or CommandError with the reason that it cannot start here; `more` for its record.
+
+    `gpus` are this box's, of which it reserves its own, unless it shall `share` them.
+    """
     try:
         total = report.steps.logged if report.steps is not None else None
-        return plans.job(launch_plans.build(report.config), Path.cwd(), total=total, more=more)
+        return plans.job(launch_plans.build(report.config), Path.cwd(), total=total, more=more, gpus=gpus, share=share)
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
@@ -152,13 +168,13 @@ def runs(args: argparse.Namespace) -> int:
         return Exit.OK
     if not found:
         print(t("There are no runs yet"), file=sys.stderr)
-    for one in found:
+    states, sources = [overview.status_word(one) for one in found], [visible(one.what) for one in found]
+    for one, state, source in zip(found, column(states), column(sources), strict=True):
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
         progress = overview.progress_words(one)
         if one.quiet is not None:
             progress = ", ".join(part for part in (progress, overview.reason(one)) if part)
-        state, source = pad(overview.status_word(one), 26), pad(visible(one.source), 32)
-        print(f"{one.id}  {state} {began}  {source} {progress}".rstrip())
+        print(f"{one.id}  {state}  {began}  {source}  {progress}".rstrip())
     return Exit.OK
 
 

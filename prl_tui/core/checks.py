@@ -195,13 +195,14 @@ def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
 
 
 def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
-    """GPUs of this box that somebody uses already."""
+    """GPUs of this box that another run has reserved, or that somebody uses already."""
     taken = engine.chosen(facts.gpus or (), config.value("cuda_visible_devices"))
-    busy = [gpu for gpu in taken if gpu.busy_with]
-    if not busy:
+    visible = facts.inherited.get(advice.VISIBLE)
+    claimed = [gpu for gpu in engine.takes(config, facts.gpus or (), visible) if gpu.claimed_by]
+    busy = [gpu for gpu in taken if gpu.busy_with and gpu not in claimed]
+    if not busy and not claimed:
         return []
-    names = ", ".join(f"{gpu.index} ({gpu.busy_with})" for gpu in busy)
-    free = [str(gpu.index) for gpu in facts.gpus or () if not gpu.busy_with]
+    free = [str(gpu.index) for gpu in facts.gpus or () if not gpu.busy_with and not gpu.claimed_by]
     errors = assess.assess(case).errors
     fix: tuple[Fix, ...] = ()
     for count in dict.fromkeys((config.number("nproc_per_node") or 1, len(taken))):
@@ -209,8 +210,17 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
         if len(free) >= count and assess.assess(case.with_values({"cuda_visible_devices": new})).errors <= errors:
             fix = (Fix({"cuda_visible_devices": new}, t("use GPU {gpus}", gpus=new)),)
             break
-    message = nt("GPU {names} is in use.", "GPUs {names} are in use.", len(busy), names=names)
-    return [Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix)]
+    found = []
+    if claimed:
+        names = ", ".join(f"{gpu.index} ({gpu.claimed_by})" for gpu in claimed)
+        message = nt("GPU {names} is reserved.", "GPUs {names} are reserved.", len(claimed), names=names)
+        why = t("Its memory may still look free: a run imports and loads for a while before it takes its cards.")
+        found.append(Finding("gpu-claimed", "error", "cuda_visible_devices", message, why, fix))
+    if busy:
+        names = ", ".join(f"{gpu.index} ({gpu.busy_with})" for gpu in busy)
+        message = nt("GPU {names} is in use.", "GPUs {names} are in use.", len(busy), names=names)
+        found.append(Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix))
+    return found
 
 
 def figures(config: RunConfig, stack_name: str = "", facts: Facts | None = None) -> Batch:

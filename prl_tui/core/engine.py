@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from prl_tui.core import assess, devices
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix, GpuUse
 from prl_tui.core.stacks import Stack
@@ -72,6 +73,25 @@ def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:
         return list(gpus)
     named = {part.strip() for part in spec.split(",")}
     return [gpu for gpu in gpus if str(gpu.index) in named or gpu.uuid in named]
+
+
+def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None) -> list[GpuUse]:
+    """The GPUs that a launch here uses; `visible` is the CUDA_VISIBLE_DEVICES around it.
+
+    Without a list each process takes the one of its own number; a recipe that may do without GPUs takes none then.
+    A prefix of one UUID names its GPU, as CUDA reads it.
+    """
+    own = config.value("cuda_visible_devices") if "cuda_visible_devices" in config.settings else None
+    spec = own if own is not None else visible
+    if spec is None:
+        count = config.number("nproc_per_node") or 1
+        return [gpu for gpu in gpus if gpu.index < count] if assess.needs_gpu(config) else []
+    data = config.recipe.data
+    if data.cpu and config.value(data.cpu):
+        return []
+    entries = devices.read(spec).entries
+    prefixes = tuple(entry for entry in entries if isinstance(entry, str))
+    return [gpu for gpu in gpus if gpu.index in entries or (gpu.uuid and prefixes and gpu.uuid.startswith(prefixes))]
 
 
 def vllm_share(config: RunConfig, facts: Facts) -> Iterator[Finding]:

@@ -46,6 +46,8 @@ class GpuUse(Value):
     total_bytes: int | None = None
     busy_with: str = ""
     """Who uses it, in words; "" for nobody."""
+    claimed_by: str = ""
+    """The live run that has reserved it, in words; its card may still look idle."""
 
 
 class Facts(Value):

@@ -21,7 +21,10 @@ def instead(path: Path, text: str) -> str:
     source = next((found[1] for line in lines if (found := _SOURCE.match(line))), None)
     if source is None:
         return t("{path} is a script, not a run config; a TOML file, RECIPE/PRESET or a run is needed.", path=path)
-    changes = {found[1]: found[2] for line in lines if (found := _CHANGE.fullmatch(line))}
+    changes: dict[str, str] = {}
+    for line in lines:
+        if found := _CHANGE.fullmatch(line):
+            changes.setdefault(found[1], found[2])  # what it carries inside has a head of its own, in quotes
     words = [source]
     for key, value in changes.items():
         words += ["--unset", key] if value == "–" else ["--set", f"{key}={value}"]

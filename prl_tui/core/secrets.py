@@ -43,3 +43,13 @@ def hidden_words(words: tuple[str, ...]) -> tuple[str, ...]:
             found.append(_LOOK.sub(HIDDEN, word))
         after = bool(_FLAG.fullmatch(word))
     return tuple(found)
+
+
+def hidden_text(text: str) -> str:
+    """A text with the keys of well-known forms hidden."""
+    return _LOOK.sub(HIDDEN, text)
+
+
+def hidden_value(name: str, value: str) -> str:
+    """An environment variable's value as it may be kept: nothing of one whose name is a secret's."""
+    return HIDDEN if value and is_secret_name(name) else hidden_text(value)

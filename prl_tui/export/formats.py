@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import bash, bat, command, env, oneline, slurm, toml
+from prl_tui.export import bash, bat, command, dlc, env, oneline, slurm, toml
 from prl_tui.export.model import Format
 
 FORMATS: dict[str, Format] = {
     one.name: one
-    for one in (command.FORMAT, oneline.FORMAT, bash.FORMAT, env.FORMAT, toml.FORMAT, bat.FORMAT, slurm.FORMAT)
+    for one in (
+        command.FORMAT,
+        oneline.FORMAT,
+        bash.FORMAT,
+        env.FORMAT,
+        toml.FORMAT,
+        bat.FORMAT,
+        slurm.FORMAT,
+        dlc.FORMAT,
+    )
 }
 
 SUFFIX = {name: one.suffix for name, one in FORMATS.items()}
@@ -17,3 +26,9 @@ SUFFIX = {name: one.suffix for name, one in FORMATS.items()}
 def fitting(plan: LaunchPlan) -> list[str]:
     """The names of the formats in which a plan can be written."""
     return [name for name, one in FORMATS.items() if not one.refusal(plan)]
+
+
+def of_file(name: str) -> Format | None:
+    """The format that a file's ending says: the longest that fits, since `.dlc.sh` is no plain `.sh`."""
+    fits = [one for one in FORMATS.values() if name.endswith(one.suffix)]
+    return max(fits, key=lambda one: len(one.suffix), default=None)

@@ -69,3 +69,14 @@ def at_risk(plan: LaunchPlan) -> str:
     return t(
         "No signal comes before the time limit: up to {steps} steps since the last checkpoint are lost.", steps=steps
     )
+
+
+def at_deletion(plan: LaunchPlan) -> str:
+    """What a job that is deleted or preempted loses: the engines save nothing on TERM."""
+    steps = plan.config.number("save_steps") if "save_steps" in plan.config.settings else None
+    if steps is None:
+        return t("A job that is deleted or preempted saves nothing more: steps since the last checkpoint are lost.")
+    return t(
+        "A job that is deleted or preempted saves nothing more: up to {steps} steps since the last checkpoint are lost.",
+        steps=steps,
+    )

@@ -10,14 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prl_tui.core.plan import PORT, LaunchPlan
-from prl_tui.export import bash, bash_files, losses
+from prl_tui.export import bash, bash_files, losses, nodes
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.export.shell import literal
 from prl_tui.i18n import t
 
-_LONGEST = 120_000
-"""Bytes of a script that fit in one argument: Linux takes 128 KiB."""
-_NEEDED = ("nnodes", "node_rank", "master_addr", "master_port", "cuda_visible_devices")
+SLURM = nodes.Platform(
+    "Slurm",
+    gives={
+        "nnodes": "$SLURM_JOB_NUM_NODES",
+        "node_rank": "$SLURM_NODEID",
+        "master_addr": "$SLURM_LAUNCH_NODE_IPADDR",
+    },
+)
 
 
 def export(plan: LaunchPlan) -> Export:
@@ -47,21 +52,7 @@ def export(plan: LaunchPlan) -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why Slurm cannot run a plan, or ""."""
-    if not set(_NEEDED) <= plan.config.recipe.by_key.keys():
-        return t("{recipe} has no fields for nodes and GPUs, which Slurm decides.", recipe=plan.config.recipe.name)
-    if plan.launcher == "python" and (plan.config.number("nnodes") or 1) > 1:
-        return t("python starts one process: it cannot run on several nodes.")
-    if len(bash.export(plan).text.encode()) > _LONGEST:
-        return t("The script is longer than {most} bytes, which one argument cannot hold.", most=_LONGEST)
-    return ""
-
-
-def _gpus(plan: LaunchPlan) -> int:
-    """How many GPUs a node needs; 0 for a run on the CPU."""
-    listed = [item for item in plan.config.text("cuda_visible_devices").split(",") if item.strip()]
-    if listed:
-        return len(listed)
-    return (plan.config.number("nproc_per_node") or 1) if plan.config.recipe.data.needs_gpu else 0
+    return nodes.refusal(plan, SLURM.title)
 
 
 def _directives(plan: LaunchPlan) -> Iterator[str]:
@@ -70,29 +61,26 @@ def _directives(plan: LaunchPlan) -> Iterator[str]:
     yield f'#SBATCH --job-name="{name}"'
     yield f"#SBATCH --nodes={config.number('nnodes') or 1}"
     yield "#SBATCH --ntasks-per-node=1"
-    if gpus := _gpus(plan):
+    if gpus := nodes.gpus(plan):
         yield f"#SBATCH --gpus-per-node={gpus}"
     yield "#SBATCH --output=%x-%j.log"
 
 
 def _port(plan: LaunchPlan) -> Iterator[str]:
-    variable = plan.config.recipe.by_key[PORT].override
+    variable = nodes.variable(plan, PORT)
     if not plan.port_fixed:
         yield f'export {variable}="${{{variable}:-$(( 20000 + SLURM_JOB_ID % 20000 ))}}"'
 
 
 def _node(plan: LaunchPlan) -> Iterator[str]:
     """What a node's script learns from Slurm before it starts."""
-    of = {key: plan.config.recipe.by_key[key].override for key in _NEEDED}
-    yield f'export {of["nnodes"]}="$SLURM_JOB_NUM_NODES" {of["node_rank"]}="$SLURM_NODEID"'
-    yield f'export {of["master_addr"]}="$SLURM_LAUNCH_NODE_IPADDR"'
-    gpus = of["cuda_visible_devices"]
-    if _gpus(plan):
-        told = literal(t("error") + ": " + t("Slurm gave this job no GPUs: CUDA_VISIBLE_DEVICES is empty."))
-        yield f"if [[ -z ${{CUDA_VISIBLE_DEVICES-}} ]]; then printf '%s\\n' {told} >&2; exit 1; fi"
-    yield f'if [[ -n ${{CUDA_VISIBLE_DEVICES-}} ]]; then export {gpus}="$CUDA_VISIBLE_DEVICES"; fi'
+    if nodes.gpus(plan):
+        told = t("Slurm gave this job no GPUs: CUDA_VISIBLE_DEVICES is empty.")
+        yield f"if [[ -z ${{CUDA_VISIBLE_DEVICES-}} ]]; then {nodes.stop(told)}; fi"
+    yield from nodes.exports(plan, SLURM)
+    yield nodes.given_gpus(plan)
     if plan.launcher == "torchrun":
-        port = f"${{{of[PORT]}:-{plan.config.text(PORT)}}}"
+        port = f"${{{nodes.variable(plan, PORT)}:-{plan.config.text(PORT)}}}"
         yield "if (( SLURM_JOB_NUM_NODES > 1 )); then"
         yield f'  export PET_RDZV_BACKEND=c10d PET_RDZV_ID="$SLURM_JOB_ID" PET_RDZV_ENDPOINT="$SLURM_LAUNCH_NODE_IPADDR:{port}"'
         yield "  export PET_RDZV_CONF=is_host=$(( SLURM_NODEID == 0 ))"
@@ -100,13 +88,12 @@ def _node(plan: LaunchPlan) -> Iterator[str]:
 
 
 def _losses(plan: LaunchPlan) -> Iterator[str]:
-    of = {key: plan.config.recipe.by_key[key].override for key in _NEEDED}
     yield t("Partition, account, time, memory and CPUs are no part of a run config: give them to sbatch.")
     yield t("sbatch hands over the PRL_* variables of the shell that submits: one that is set there hides a field.")
     yield t("`sbatch --export` cuts a value at a comma; set the variable before sbatch instead.")
-    yield t("{variables} come from Slurm: values for them are not used.",
-            variables=", ".join(of[key] for key in ("cuda_visible_devices", "nnodes", "node_rank", "master_addr")))  # fmt: skip
-    if not _gpus(plan):
+    yield t("{variables} come from {platform}: values for them are not used.", platform=SLURM.title,
+            variables=", ".join(nodes.variable(plan, key) for key in (nodes.GPUS, *SLURM.gives)))  # fmt: skip
+    if not nodes.gpus(plan):
         yield t("No GPUs are asked for: cuda_visible_devices is empty. Set it, or give --gpus-per-node to sbatch.")
     if plan.port_fixed:
         yield t("The port {port} is fixed: a second job on the same node cannot use it.", port=plan.config.text(PORT))

@@ -88,7 +88,9 @@ def nvml(snapshot: GpuSnapshot) -> Iterator[Item]:
 def _told(code: str, title: str, sentence: str, state: State) -> Item:
     """A sentence whose way out stands behind its colon."""
     said, _, way_out = sentence.partition(": ")
-    return Item(code, title, said, state, f"{way_out[:1].upper()}{way_out[1:]}." if way_out else "")
+    if way_out.partition(" ")[0].isalpha():  # a file's name keeps its own letters
+        way_out = way_out[:1].upper() + way_out[1:]
+    return Item(code, title, said, state, f"{way_out}." if way_out else "")
 
 
 def shared_memory(space: hosts.Space | None) -> Item:

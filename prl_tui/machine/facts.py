@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,10 @@ from prl_tui.core.plan import build
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 from prl_tui.machine import environment, paths, rows
-from prl_tui.machine.gpus import Gpu, GpuSnapshot
+from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot
+
+RunOf = Callable[[int], str]
+"""The id of the run that a process belongs to, "" for none."""
 
 
 class Known(Value):
@@ -134,8 +137,12 @@ def here(
     config: RunConfig,
     snapshot: GpuSnapshot | None = None,
     known: Known | None = None,
+    run_of: RunOf | None = None,
 ) -> Facts:
-    """The facts of this box for a config; without a snapshot the GPUs are looked at now."""
+    """The facts of this box for a config; without a snapshot the GPUs are looked at now.
+
+    `run_of` says which of our runs a process belongs to.
+    """
     if snapshot is None:
         from prl_tui.machine.gpu_feed import once
 
@@ -144,7 +151,7 @@ def here(
     readable = snapshot.problem is None
     return Facts(
         node_gpus=len(snapshot.gpus) if readable else 0 if assess.needs_gpu(config) else None,
-        gpus=tuple(_use(gpu) for gpu in snapshot.gpus) if readable else None,
+        gpus=tuple(_use(gpu, run_of) for gpu in snapshot.gpus) if readable else None,
         rows=found.rows,
         val_rows=found.val_rows,
         seconds_per_step=found.pace,
@@ -159,33 +166,56 @@ def here(
         given=found.given,
         found=found.found,
         inherited=inherited(os.environ),
-        port_owner=_port_owner(config),
+        port_owner=_port_owner(config, run_of),
     )
 
 
-def _use(gpu: Gpu) -> GpuUse:
+def _use(gpu: Gpu, run_of: RunOf | None) -> GpuUse:
     total, used = gpu.memory_total, gpu.memory_used
     free = total - used if total is not None and used is not None else None
-    return GpuUse(gpu.index, gpu.uuid or "", free, total, _busy_with(gpu))
+    return GpuUse(gpu.index, gpu.uuid or "", free, total, _busy_with(gpu, run_of))
 
 
-def _busy_with(gpu: Gpu) -> str:
+def _busy_with(gpu: Gpu, run_of: RunOf | None) -> str:
     if not gpu.busy:
         return ""
-    users = [" ".join(part for part in (process.user, process.command) if part) for process in gpu.processes or ()]
-    return ", ".join(user for user in users if user)[:120] or t("a process that cannot be seen")
+    users = dict.fromkeys(_user_words(process, run_of) for process in gpu.processes or ())
+    return ", ".join(user for user in users if user)[:160] or t("a process that cannot be seen")
 
 
-def _port_owner(config: RunConfig) -> str | None:
-    """Who holds a port that a person fixed; a port of the recipe's own is replaced by a free one."""
+def _user_words(process: GpuProcess, run_of: RunOf | None) -> str:
+    """`anna python train.py, pid 4711`, or the run that it belongs to; "" where nothing is known of it."""
+    if process.pid is None or not process.visible:
+        return t("pid {pid}, which cannot be seen from here", pid=process.pid) if process.pid else ""
+    run = run_of(process.pid) if run_of is not None else ""
+    if run:
+        return t("run {id}, pid {pid}", id=run, pid=process.pid)
+    who = " ".join(part for part in (process.user, process.command) if part)
+    return t("{who}, pid {pid}", who=who, pid=process.pid) if who else t("pid {pid}", pid=process.pid)
+
+
+def fixed_port(config: RunConfig) -> int | None:
+    """The master port that a person fixed; a port of the recipe's own is replaced by a free one."""
     setting = config.settings.get("master_port")
     if setting is None or not isinstance(setting.value, int) or setting.source <= Source.PRESET:
         return None
+    return setting.value if 1 <= setting.value <= 65535 else None
+
+
+def _port_owner(config: RunConfig, run_of: RunOf | None) -> str | None:
+    """Who listens on a port that a person fixed."""
+    port = fixed_port(config)
+    if port is None:
+        return None
     from prl_tui.machine import ports
 
-    if not 1 <= setting.value <= 65535 or ports.port_free(setting.value):
+    if ports.port_free(port):
         return None
-    owner = ports.port_owner(setting.value)
+    owner = ports.port_owner(port)
     if owner is None or owner.pid is None:
         return t("another program") if owner is None or not owner.user else t("a program of {user}", user=owner.user)
-    return t("{command}, pid {pid}", command=owner.command or t("a program"), pid=owner.pid)
+    command = owner.command or t("a program")
+    run = run_of(owner.pid) if run_of is not None else ""
+    if run:
+        return t("run {id}: {command}, pid {pid}", id=run, command=command, pid=owner.pid)
+    return t("{command}, pid {pid}", command=command, pid=owner.pid)

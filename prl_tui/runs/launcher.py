@@ -12,7 +12,7 @@ from pathlib import Path
 from prl_tui import atomic
 from prl_tui.i18n import t
 from prl_tui.machine import paths
-from prl_tui.runs import lock, records, spawn, store
+from prl_tui.runs import claims, lock, records, spawn, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
@@ -60,6 +60,14 @@ class Job:
     files: tuple[OwnFile, ...] = ()
     stop_after: int = 0
     """Steps after which the run is stopped once its log shows them; 0: it ends by itself."""
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    """UUID → index of the GPUs that the run reserves; none are where nothing is known of them."""
+    port: int | None = None
+    """The port at which its processes meet; reserved too."""
+    share: bool = False
+    """Start although another run has reserved some of its GPUs."""
+    recorded: bool = False
+    """Write down what the run is made of (`snapshot`), while it runs."""
     info: Mapping[str, object] = field(default_factory=dict)
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
@@ -76,6 +84,7 @@ def start(root: Path, job: Job) -> RunFolder:
         return begin(folder, job)
     except LaunchError:
         _forget(folder)
+        claims.release(root, folder)
         raise
 
 
@@ -94,12 +103,22 @@ def create(root: Path, job: Job) -> RunFolder:
         try:
             _write_files(folder, job)
             records.write_record(folder.path / records.RUN, _information(folder, job))
+            taken = claims.reserve(root, folder, _source(job), job.gpus, job.port, job.share)
         except OSError:
             _forget(folder)
             raise
     except OSError as problem:
         raise LaunchError(_unwritable(root, problem)) from problem
+    if taken is not None:
+        _forget(folder)
+        raise LaunchError(taken.sentence)
     return folder
+
+
+def _source(job: Job) -> str:
+    """`recipe/preset`, the recipe, or the program."""
+    recipe, preset = job.info.get("recipe"), job.info.get("preset")
+    return f"{recipe}/{preset}" if recipe and preset else str(recipe or Path(str(job.argv[0])).name)
 
 
 def begin(folder: RunFolder, job: Job) -> RunFolder:
@@ -112,6 +131,8 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
         raise LaunchError(_unwritable(folder.path, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer), folder)
+    if job.recorded:
+        spawn.recorder(folder, dict(job.env))
     if job.stop_after:
         _watch(folder, job.stop_after)
     return folder

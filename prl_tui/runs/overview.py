@@ -42,8 +42,15 @@ class Overview:
     """Why it failed, where its logs say so."""
     smoke: Result | None = None
     """How a smoke test went, once it has ended."""
+    smoke_test: bool = False
+    """A few steps only, to see whether the config works."""
     quiet: float | None = None
     """Seconds without output, where it runs and that is longer than it should be (`telemetry.quiet`)."""
+
+    @property
+    def what(self) -> str:
+        """What it trains, for a list: a smoke test is told apart."""
+        return f"{self.source} · {t('smoke')}" if self.smoke_test else self.source
 
 
 def reader(folder: RunFolder) -> RunReader:
@@ -102,6 +109,7 @@ def describe(
         view,
         cause,
         smoke.result(folder, info, seen, view, base_dir(folder, info)),
+        smoke.KEY in known,
         quiet.quiet_for(view, clock(), seen.started, patience) if seen.state in {"starting", "running"} else None,
     )
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui.core import recipe, wordlist
+from prl_tui.core import engine, recipe, wordlist
+from prl_tui.core.advice import VISIBLE
 from prl_tui.core.config import RunConfig, Source
-from prl_tui.core.plan import Activation, LaunchPlan, with_port
+from prl_tui.core.findings import GpuUse
+from prl_tui.core.plan import PORT, Activation, LaunchPlan, with_port
 from prl_tui.core.recipe import Outputs
 from prl_tui.core.value import plain
 from prl_tui.i18n import t
 from prl_tui.machine import conda, paths
 from prl_tui.machine.ports import free_port
-from prl_tui.runs import records, smoke
+from prl_tui.runs import claims, records, smoke
 from prl_tui.runs.launcher import Inside, Job, LaunchError, OwnFile
 from prl_tui.runs.records import Broken
 
@@ -32,15 +34,23 @@ def job(
     environment: Mapping[str, str] | None = None,
     total: int | None = None,
     more: Mapping[str, object] | None = None,
+    gpus: Iterable[GpuUse] = (),
+    share: bool = False,
 ) -> Job:
     """The job that launches a plan on this box; `here` is where relative paths start. LaunchError with a sentence.
 
     `total` is the last step that the program will count to, for one whose log does not say; `more` goes into the run's
-    record too.
+    record too. `gpus` are those of this box, as far as they are known: the run reserves those that it takes, which is
+    an error where another one has, unless it shall `share` them.
     """
+    inherited = os.environ if environment is None else environment
     if not plan.port_fixed:
-        plan = with_port(plan, free_port())
-    _inherits(plan, os.environ if environment is None else environment)
+        reserved = {claim.port for claim in claims.held(paths.runs_dir()) if claim.port is not None}
+        plan, port = _on_free_port(plan, reserved)
+    else:
+        port = plan.config.number("master_port")
+    _inherits(plan, inherited)
+    taken = engine.takes(plan.config, gpus, inherited.get(VISIBLE))
     prefix, added, cwd = place(plan, here, environment)
     return Job(
         argv=(*prefix, *_argv(plan, cwd)),
@@ -49,8 +59,20 @@ def job(
         per_rank_logs=plan.launcher in RANKED,
         files=tuple(OwnFile(file.name, file.text) for file in plan.files),
         stop_after=_stop_after(more),
+        gpus={gpu.uuid: gpu.index for gpu in taken if gpu.uuid},
+        port=port,
+        share=share,
+        recorded=True,
         info={**_info(plan), "total": total, **(more or {})},
     )
+
+
+def _on_free_port(plan: LaunchPlan, reserved: Collection[int]) -> tuple[LaunchPlan, int | None]:
+    """The plan on a port that is free and that no starting run has; None for a program that meets at none."""
+    if PORT not in plan.config.settings:
+        return plan, None
+    port = free_port(reserved)
+    return with_port(plan, port), port
 
 
 def _stop_after(more: Mapping[str, object] | None) -> int:
@@ -161,6 +183,7 @@ def _info(plan: LaunchPlan) -> dict[str, Any]:
         "values": {key: config.text(key) for key, s in config.settings.items() if s.value is not None},
         "unset": [key for key in config.changed() if config.settings[key].value is None],
         "sources": {key: s.source.word for key, s in config.settings.items() if s.value is not None},
+        "origins": {key: s.origin for key, s in config.settings.items() if s.origin and s.value is not None},
         "changed": list(config.changed()),
         "launcher": plan.launcher,
         "nproc": config.number("nproc_per_node"),

@@ -108,6 +108,12 @@ class Watch:
         return list(found.values())
 
 
+def marked(pid: int) -> Path | None:
+    """The folder of the run that a process carries as its mark; None without one, or where that is hidden."""
+    carried = _mark_of(pid)
+    return Path(os.fsdecode(carried)) if carried else None
+
+
 def send(process: Birth, number: int) -> bool:
     """Signal exactly this process; False when it is gone. PermissionError when it belongs to somebody else."""
     pid, ticks = process

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prl_tui.machine import paths
+from prl_tui.machine import child, paths
 from prl_tui.runs import lock, records
 
 if TYPE_CHECKING:
@@ -76,6 +78,24 @@ def watcher(folder: RunFolder, steps: int) -> None:
             start_new_session=True,
         )  # fmt: skip
     process.returncode = 0  # it outlives this process, or is nothing to it
+
+
+def recorder(folder: RunFolder, added: Mapping[str, str]) -> None:
+    """Start what writes down what the run was made of. Best effort: the run is none the worse without it.
+
+    The environment goes through a file without a name: it may hold secrets, and nobody waits for a reader.
+    """
+    given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
+    around = {name: value for name, value in os.environ.items() if name != records.MARKER}
+    command = child.python_argv("prl_tui.runs.snapshot", str(folder.path))
+    with contextlib.suppress(OSError), tempfile.TemporaryFile() as order:
+        order.write(json.dumps({"environment": given}).encode())
+        order.seek(0)
+        with (folder.path / records.NARRATION).open("ab") as narration:
+            process = subprocess.Popen(
+                command, env=around, cwd="/", stdin=order, stdout=narration, stderr=narration, start_new_session=True
+            )
+        process.returncode = 0  # it outlives this process, or is nothing to it
 
 
 def _take(path: Path) -> int | None:

@@ -304,8 +304,25 @@ class PrlApp(App[int]):
                         seen.add(one.description)
                         action = one.action
                         yield SystemCommand(one.description, one.tooltip or "", lambda a=action, n=node: self._do(a, n))
+        yield from self._presets_by_name(screen)
         yield SystemCommand(t("doctor"), t("what is wrong with this box and the environment"), self.action_doctor)
         yield SystemCommand(t("quit"), t("runs go on"), self.action_leave)
+
+    def _presets_by_name(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """On the configure screen: every preset, found by typing a part of its name."""
+        from textual.app import SystemCommand
+
+        from prl_tui.tui.screens.configure import ConfigureScreen
+
+        if not isinstance(screen, ConfigureScreen):
+            return
+        for recipe in self.catalog.recipes.values():
+            for preset in recipe.presets:
+                yield SystemCommand(
+                    t("preset {name}", name=f"{recipe.name}/{preset}"),
+                    "",  # the name alone fills the line
+                    lambda r=recipe.name, p=preset: screen.presets.choose(r, p),
+                )
 
     def _do(self, action: str, node: Widget) -> None:
         self.call_later(self.run_action, action, node)

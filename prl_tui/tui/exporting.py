@@ -1,14 +1,15 @@
-"""The app's export: a file name whose ending says the format, an existing file shown as a diff first."""
+"""The app's export: a file's name is asked for, an existing file shown as a diff first."""
 
 from __future__ import annotations
 
 import difflib
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prl_tui import atomic
-from prl_tui.core import words
-from prl_tui.export.formats import FORMATS, SUFFIX, fitting
+from prl_tui.export.formats import SUFFIX, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.tui.cells import safe
@@ -19,62 +20,56 @@ if TYPE_CHECKING:
     from prl_tui.tui.app import PrlApp
     from prl_tui.tui.session import Session
 
+Done = Callable[[], None]
+"""Called once the file is written."""
 
-def ask(app: PrlApp, session: Session) -> None:
-    """Ask for the file and write it; a config with errors is not exported."""
-    report = session.verdict.report
-    if not report.ok:
-        app.tell(
-            t("Not exported: {verdict}. The command line's --allow-errors would.", verdict=words.verdict(report)),
-            "error",
-        )
-        return
+
+def save(app: PrlApp, session: Session, name: str, exported: Export, done: Done) -> None:
+    """Ask for a file and write an export of the format `name` to it."""
     config = session.config
-    name = safe(f"{config.recipe.name}-{config.preset or 'own'}.sh").replace("/", "-")
-    endings = ", ".join(f"{SUFFIX[name]} {name}" for name in fitting(session.verdict.plan))
-    hint = t(
-        "The ending says the format: {endings}. A name alone is put into {folder}", endings=endings, folder=Path.cwd()
-    )
+    suggested = safe(f"{config.recipe.name}-{config.preset or 'own'}{SUFFIX[name]}").replace("/", "-")
 
     def answered(text: str | None) -> None:
         if text and text.strip():
-            _write(app, session, paths.expanded(text.strip()))
+            _write(app, paths.expanded(text.strip()), name, exported, done)
 
-    app.push_screen(AskText(t("Export to which file?"), name, hint), answered)
+    question = t("Save {format} as which file?", format=name)
+    app.push_screen(AskText(question, suggested, t("A name alone is put into {folder}", folder=Path.cwd())), answered)
 
 
-def _write(app: PrlApp, session: Session, path: Path) -> None:
-    found = next((name for name, suffix in SUFFIX.items() if path.suffix == suffix), None)
-    if found is None:
-        endings = ", ".join(SUFFIX.values())
-        app.tell(t("{path}: the ending says the format; {endings} would work.", path=path, endings=endings), "error")
+def _write(app: PrlApp, path: Path, name: str, exported: Export, done: Done) -> None:
+    said = of_file(path.name)
+    if said is not None and said.name != name:
+        app.tell(
+            t("{path}: this ending is that of {other}; choose {other} in the list, or {suffix} for {format}.",
+              path=path, other=said.name, suffix=SUFFIX[name], format=name),
+            "error",
+        )  # fmt: skip
         return
-    if refusal := FORMATS[found].refused(session.verdict.plan):
-        app.tell(f"{path}: {refusal}", "error")
-        return
-    exported = FORMATS[found](session.verdict.plan)
     try:
         old = path.read_text("utf-8", errors="replace") if path.exists() else None
     except OSError as error:
         app.tell(t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error), "error")
         return
     if old is None or old == exported.text:
-        _put(app, path, exported)
+        _put(app, path, exported, done)
         return
     changes = "".join(difflib.unified_diff(old.splitlines(True), exported.text.splitlines(True), str(path), t("new")))
 
     def answered(yes: bool | None) -> None:
         if yes:
-            _put(app, path, exported)
+            _put(app, path, exported, done)
 
     question = t("{path} exists and differs. Replace it?", path=path)
     app.push_screen(Question(question, t("replace"), t("keep it"), changes[:20000]), answered)
 
 
-def _put(app: PrlApp, path: Path, exported: Export) -> None:
+def _put(app: PrlApp, path: Path, exported: Export, done: Done) -> None:
     try:
-        atomic.write_text(path, exported.text, 0o755 if exported.executable else 0o644)
+        real = Path(os.path.realpath(path))  # the file behind a link, so that the link stays
+        atomic.write_text(real, exported.text, 0o755 if exported.executable else 0o644)
     except OSError as error:
         app.tell(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), "error")
         return
-    app.tell("\n".join([t("wrote {path}", path=path.absolute()), *(f"! {loss}" for loss in exported.losses)]))
+    app.tell(t("wrote {path}", path=path.absolute()))
+    done()

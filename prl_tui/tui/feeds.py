@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.findings import Facts
 from prl_tui.machine import facts, paths
 from prl_tui.machine.gpus import GpuSnapshot
-from prl_tui.runs import history, overview
+from prl_tui.runs import claims, history, overview, reserved
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
@@ -26,6 +27,9 @@ class BoxFacts:
     def __init__(self) -> None:
         self._known: dict[object, facts.Known] = {}
         self._asked: set[object] = set()
+        self._claims: tuple[claims.Claim, ...] = ()
+        self._reading: threading.Thread | None = None
+        self._read_at = 0.0
 
     def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
         """The facts as far as they are known now."""
@@ -39,12 +43,27 @@ class BoxFacts:
         if key not in self._asked:
             self._asked.add(key)
             threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
-        return facts.here(config, snapshot, self._known.get(key))
+        self._ask_for_claims()
+        found = facts.here(config, snapshot, self._known.get(key), claims.run_of)
+        return reserved.known(found, config, self._claims)
+
+    def _ask_for_claims(self) -> None:
+        """Have the claims of runs read, on a thread and not too often: the state folder may be a network disk."""
+        now = time.monotonic()
+        if self._reading is None or (not self._reading.is_alive() and now - self._read_at >= CLAIMS_EVERY):
+            self._read_at = now
+            self._reading = threading.Thread(target=self._read_claims, daemon=True)
+            self._reading.start()
+
+    def _read_claims(self) -> None:
+        self._claims = tuple(claims.held(paths.runs_dir()))
 
     def _look_up(self, key: object, config: RunConfig) -> None:
         self._known[key] = facts.look_up(config, Path.cwd(), history.pace(paths.runs_dir(), config))
 
 
+CLAIMS_EVERY = 1.0
+"""Seconds between two looks at what runs have reserved."""
 TURN = 0.25
 """Seconds between two looks at a run that lives."""
 

@@ -20,7 +20,7 @@ def configure_help(field: str = "") -> str:
             t("f  apply the first way out        l  launch on this box"),
             t("t  try the training environment   L  launch without trying it"),
             t("T  smoke test: two steps that log, evaluate and save"),
-            t("e  write a script or TOML file    s  save as a preset of your own"),
+            t("e  export: all formats           s  save as a preset of your own"),
             t("p  presets     v  preview: command, bash, TOML     r  next recipe"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),
             "",
@@ -43,6 +43,7 @@ def watch_help() -> str:
             t("d  the cause of a failure, or the first error"),
             t("x  stop the run and all that it started"),
             t("P  after a smoke test that passed: the full run"),
+            t("m  what changed since the recipe's last run"),
             t("q esc  leave; the run goes on     R  runs     c  configure"),
         ]
     )
@@ -55,6 +56,7 @@ def runs_help() -> str:
             t("Runs: newest first."),
             "",
             t("enter  watch        x  stop        D  delete an ended run"),
+            t("m  what changed since the recipe's last run"),
             t("o  its settings in the form        c  configure      q  quit"),
         ]
     )

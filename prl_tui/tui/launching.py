@@ -158,7 +158,12 @@ class Launching:
             from prl_tui.runs import launcher, plans
 
             try:
-                job = _short(report, facts) if smoke and facts is not None else plans.job(plan, Path.cwd(), total=total)
+                gpus = facts.gpus or () if facts is not None else ()
+                job = (
+                    _short(report, facts)
+                    if smoke and facts is not None
+                    else plans.job(plan, Path.cwd(), total=total, gpus=gpus)
+                )
                 folder = launcher.start(paths.runs_dir(), job)
             except launcher.LaunchError as error:
                 self._app.call_later(self._app.tell, error.sentence, "error")
@@ -178,7 +183,7 @@ def _short(report: Report, facts: Facts) -> Job:
     from prl_tui.runs import smoke as smokes
 
     config, wanted = smokes.prepare(report, facts, SMOKE_STEPS, Path.cwd())
-    return plans.job(build(config), Path.cwd(), more={smokes.KEY: smokes.record(wanted)})
+    return plans.job(build(config), Path.cwd(), more={smokes.KEY: smokes.record(wanted)}, gpus=facts.gpus or ())
 
 
 def _run(plan: LaunchPlan, made: Probe) -> tuple[Finding, ...]:

@@ -30,7 +30,7 @@ def head(one: Overview, width: int) -> Content:
     tone = "$text-warning" if one.quiet is not None else _TONES.get(state, "$text-accent")
     parts: list[tuple[str, str]] = [
         (t("run {id}", id=safe(one.id)), "bold"),
-        (f" · {safe(one.source)} · ", "$secondary"),
+        (f" · {safe(one.what)} · ", "$secondary"),
         (overview.status_word(one), tone),
     ]
     room = width - sum(cell_len(text) for text, _ in parts)

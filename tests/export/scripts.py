@@ -63,11 +63,15 @@ class Bench:
         return self.run_file(self.file, cwd, shell, **env)
 
     def run_file(self, file: Path, cwd: Path | None = None, shell: str = "bash", **env: str | bytes) -> Outcome:
+        return self.run_words([shell, str(file)], cwd, **env)
+
+    def run_words(self, words: list[str], cwd: Path | None = None, **env: str | bytes) -> Outcome:
+        """Run a command word for word, as a container's own argv."""
         for name in ("argv", "environ", "cwd"):
             (self.bin / name).unlink(missing_ok=True)
         (self.bin / "code").write_text(str(self.code))
         whole = {"PATH": f"{self.bin}:{os.defpath}", "LC_ALL": "C.UTF-8", **env}
-        done = subprocess.run([shell, str(file)], capture_output=True, env=whole, cwd=cwd, timeout=60)
+        done = subprocess.run(words, capture_output=True, env=whole, cwd=cwd, timeout=60)
         out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
         return Outcome(done.returncode, out, err, self._argv(), self._environ(), self._read("cwd").rstrip("\n"))
 

@@ -17,7 +17,7 @@ CUSTOM = catalog.load().recipes["custom"]
 TORCHRUN = resolve(CUSTOM, "torchrun")
 
 
-@pytest.mark.parametrize("name", ["bash", "env", "slurm", "toml"])
+@pytest.mark.parametrize("name", ["bash", "env", "slurm", "toml", "dlc"])
 def test_a_file_knows_whether_it_was_edited(name: str) -> None:
     text = FORMATS[name](plan.build(TORCHRUN)).text
     assert seal.edited(text) is False

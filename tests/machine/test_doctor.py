@@ -51,6 +51,11 @@ def test_a_box_without_a_driver_is_no_broken_box_and_a_broken_driver_is() -> Non
     assert "reboot" in item.fix
 
 
+def test_a_file_s_name_in_a_way_out_keeps_its_letters() -> None:
+    item = only(doctor.nvml(GpuSnapshot(0.0, fault=GpuFault("no-driver"))))
+    assert item.fix.startswith("libnvidia-ml.so.1")
+
+
 def test_each_gpu_that_cannot_be_used_is_named() -> None:
     lost = GpuSnapshot(0.0, (Gpu(0), Gpu(1, state="lost")), "580.159.04", "13.0")
     fine, broken = doctor.nvml(lost)

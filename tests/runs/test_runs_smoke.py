@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.plan import build
 from prl_tui.core.smoke import Seen, Sizes, Wanted
 from prl_tui.core.value import replace
+from prl_tui.machine import paths
 from prl_tui.runs import launcher, plans, smoke_data, stop
 from prl_tui.runs import smoke as smokes
 from prl_tui.runs.state import status
@@ -223,3 +225,34 @@ def test_a_run_that_nobody_would_stop_is_ended(root, monkeypatch) -> None:
         launcher.start(root, job)
     assert stop.wait(told.value.folder, 20)
     assert status(told.value.folder).state == "stopped"
+
+
+def test_a_list_tells_a_smoke_test_from_the_run_itself(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    full = config_of("demo")
+    kept = {smokes.KEY: smokes.record(smoke.wanted(full, 2))}
+    full_run, short = (
+        launcher.create(paths.runs_dir(), plans.job(build(full), tmp_path, {"PATH": ""}, more=more)).id
+        for more in ({}, kept)
+    )
+    lines = {line.split()[0]: line for line in cli("runs").out.splitlines()}
+    assert "demo/two-ranks · smoke" in lines[short]
+    assert "smoke" not in lines[full_run]
+    assert len(lines[full_run]) < 80
+
+
+def test_the_first_records_go_a_month_after_their_last_use(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    config = config_of("reward-model", train_helpful_path=str(rows))
+    old, used = ("old\n" * 3, "used\n" * 3)
+    places = {}
+    for text in (old, used):
+        rows.write_text(text, "utf-8")
+        places[text] = Path(
+            smoke_data.cut(config, {"train_helpful_path": 2}, tmp_path, tmp_path / "cut")["train_helpful_path"]
+        )
+    for place in places.values():
+        os.utime(place, (1.0, 1.0))
+    smoke_data.cut(config, {"train_helpful_path": 2}, tmp_path, tmp_path / "cut")
+    assert not places[old].exists()
+    assert places[used].read_text("utf-8") == "used\nused\n"

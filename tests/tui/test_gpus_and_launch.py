@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
 
 from prl_tui.core import catalog
 from prl_tui.machine import paths, trust
-from prl_tui.runs import store
+from prl_tui.runs import launcher, stop, store
 from prl_tui.tui.app import PrlApp
 from prl_tui.tui.screens.dialogs import Question
 from prl_tui.tui.screens.watch import WatchScreen
@@ -143,6 +144,23 @@ async def test_a_busy_gpu_is_asked_about_with_the_safe_answer_first(on_box, monk
         await pilot.press("f")
         await wait_for(pilot, lambda: spec(place) == "0,1,3,4", "free GPUs instead")
     assert runs() == []
+
+
+async def test_a_gpu_that_a_run_has_reserved_is_refused_though_it_looks_idle(on_box, nvml_stub):
+    sleep = (sys.executable, "-c", "import time; time.sleep(600)")
+    gpus = {"GPU-00000000-0000-4000-8000-000000000001": 1}
+    other = launcher.start(paths.runs_dir(), launcher.Job(sleep, gpus=gpus, info={"recipe": "demo"}))
+    try:
+        app = on_box(environment=nvml_stub.environment())
+        async with app.run_test(size=WIDE) as pilot:
+            place = await configure(pilot)
+            await wait_for(pilot, lambda: f"run {other.id}" in text_of(place.verdict), "who has it, in the verdict")
+            await pilot.press("l")
+            await wait_for(pilot, lambda: [n for n in app._notifications if "Not launched" in n.message], "the refusal")
+        assert [folder.id for folder in runs()] == [other.id]
+    finally:
+        stop.stop(other)
+        assert stop.wait(other, 20)
 
 
 @pytest.fixture

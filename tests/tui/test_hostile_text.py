@@ -15,6 +15,7 @@ from prl_tui.i18n import visible
 from prl_tui.machine import paths
 from prl_tui.runs import launcher
 from prl_tui.tui.screens.dialogs import AskText, Question
+from prl_tui.tui.screens.export import ExportScreen
 from prl_tui.tui.screens.runs import RunList, RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
@@ -93,9 +94,15 @@ async def test_as_the_name_and_title_of_a_preset_and_a_recipe(tmp_path, text, sh
         await wait_for(pilot, lambda: shown in text_of(place.query_one("#about")), "the help")
         assert_clean(pilot.app)
         await pilot.press("e")
-        await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the export dialog")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the export screen")
         await pilot.pause()
         assert_clean(pilot.app)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the question for a file")
+        await pilot.pause()
+        assert_clean(pilot.app)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the export screen again")
         await pilot.press("escape")
         await configure(pilot)
         await pilot.resize_terminal(80, 24)

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from textual.widgets._toast import Toast
 
 from prl_tui.tui.screens.dialogs import Help
+from prl_tui.tui.screens.export import ExportScreen
 from prl_tui.tui.widgets.form_words import about_field
 from tests.tui.driving import configure, screen, text_of, wait_for
 
@@ -58,6 +59,8 @@ async def test_export_says_into_which_folder(app):
     async with app("demo", "two-ranks").run_test(size=(80, 24)) as pilot:
         await configure(pilot)
         await pilot.press("e")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the formats")
+        await pilot.press("s")
         await wait_for(
             pilot,
             lambda: "A name alone is put into" in " ".join(screen(pilot.app).replace("│", "").split()),

@@ -114,3 +114,15 @@ async def test_clicks_beside_it_close_it_once(app):
         await wait_for(pilot, lambda: pilot.app.screen is place, "the place again")
         await asyncio.sleep(0.2)
         assert pilot.app.screen is place
+
+
+async def test_a_preset_is_found_by_a_part_of_its_name(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        await pilot.press(*"grpo quick-t")
+        await wait_for(pilot, lambda: "preset prl-grpo/quick-test" in screen(pilot.app), "the preset")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: place.session.config.preset == "quick-test", "its values in the form")
+        await wait_for(pilot, lambda: "prl-grpo/quick-test" in screen(pilot.app), "its name on the screen")

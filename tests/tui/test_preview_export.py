@@ -6,12 +6,15 @@ import pytest
 from textual.widgets import Input
 
 from prl_tui.core import catalog, config_file
-from prl_tui.export.formats import FORMATS
+from prl_tui.export.formats import FORMATS, fitting
 from prl_tui.machine import paths
 from prl_tui.tui.screens.dialogs import AskText, Question
+from prl_tui.tui.screens.export import ExportScreen, FormatList
 from tests.tui.driving import click_text, configure, lines, screen, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
+SECRET = "hf_" + "aB3" * 12
+"""By its look a token of a model hub."""
 
 
 def preview_text(place):
@@ -20,6 +23,24 @@ def preview_text(place):
 
 def written(place, name):
     return FORMATS[name](place.session.verdict.plan).text.rstrip("\n")
+
+
+async def export(pilot, name="bash"):
+    """Open the export screen and put the cursor on a format."""
+    await pilot.press("e")
+    await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the export screen")
+    formats = await wait_for(pilot, lambda: pilot.app.screen.query_one_optional(FormatList), "the formats")
+    await wait_for(pilot, lambda: formats.has_focus, "its focus")
+    while formats.choice.name != name:
+        down = [one.name for one in formats.choices].index(name) > formats.cursor
+        await pilot.press("down" if down else "up")
+    return pilot.app.screen
+
+
+async def save_as(pilot, text):
+    """Ask for the file and name it."""
+    await pilot.press("enter")
+    await answer(pilot, text)
 
 
 async def answer(pilot, text):
@@ -72,10 +93,10 @@ async def test_a_preview_that_comes_into_sight_by_a_resize_is_not_an_old_one(app
 async def test_export_writes_the_format_that_the_ending_says(app, tmp_path, name, file):
     async with app().run_test(size=SMALL) as pilot:
         place = await configure(pilot)
-        await pilot.press("e")
+        await export(pilot, name)
         target = tmp_path / "out" / file
         target.parent.mkdir()
-        await answer(pilot, str(target))
+        await save_as(pilot, str(target))
         await wait_for(pilot, target.exists, "the file")
         assert target.read_text() == FORMATS[name](place.session.verdict.plan).text
         assert bool(target.stat().st_mode & 0o111) == (name == "bash")
@@ -86,9 +107,12 @@ async def test_export_writes_the_format_that_the_ending_says(app, tmp_path, name
 async def test_the_suggested_name_lies_in_the_working_directory(app):
     async with app().run_test(size=SMALL) as pilot:
         await configure(pilot)
-        await pilot.press("e")
+        await export(pilot)
+        await pilot.press("s")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog")
         assert pilot.app.screen.query_one("#text").value == "prl-grpo-standard-4gpu.sh"
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the formats again")
         await pilot.press("escape")
         await configure(pilot)
 
@@ -99,20 +123,20 @@ async def test_an_existing_different_file_is_shown_as_a_diff_and_kept_by_default
     before = target.read_bytes()
     async with app().run_test(size=WIDE) as pilot:
         place = await configure(pilot)
-        await pilot.press("e")
-        await answer(pilot, str(target))
+        await export(pilot)
+        await save_as(pilot, str(target))
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
         shown = await wait_for(pilot, lambda: "mine" in screen(pilot.app) and screen(pilot.app), "the old text")
         assert "-echo mine [bold]�[31m" in shown
         assert not any("\x1b" in line for line in lines(pilot.app))
         await pilot.press("enter")
-        await wait_for(pilot, lambda: pilot.app.screen is place, "the form")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the formats")
         assert target.read_bytes() == before
-        await pilot.press("e")
-        await answer(pilot, str(target))
+        await save_as(pilot, str(target))
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question again")
         await pilot.press("y")
         await wait_for(pilot, lambda: target.read_bytes() != before, "the new text")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the form")
         assert target.read_text().rstrip("\n") == written(place, "bash")
 
 
@@ -121,22 +145,26 @@ async def test_the_same_text_again_asks_nothing(app, tmp_path):
     async with app().run_test(size=WIDE, notifications=True) as pilot:
         place = await configure(pilot)
         target.write_text(written(place, "bash") + "\n")
-        await pilot.press("e")
-        await answer(pilot, str(target))
+        await export(pilot)
+        await save_as(pilot, str(target))
         await wait_for(pilot, lambda: "wrote" in screen(pilot.app), "that it is written")
         assert pilot.app.screen is place
 
 
 @pytest.mark.parametrize(
     ("file", "sentence"),
-    [("run.exe", "ending says the format"), ("missing/run.sh", "cannot be written"), ("folder.sh", "cannot be read")],
+    [
+        ("run.toml", "this ending is that of toml"),
+        ("missing/run.sh", "cannot be written"),
+        ("folder.sh", "cannot be read"),
+    ],
 )
 async def test_what_cannot_be_written_is_said_and_nothing_breaks(app, tmp_path, file, sentence):
     (tmp_path / "folder.sh").mkdir()
     async with app().run_test(size=(120, 35), notifications=True) as pilot:
         await configure(pilot)
-        await pilot.press("e")
-        await answer(pilot, str(tmp_path / file))
+        await export(pilot)
+        await save_as(pilot, str(tmp_path / file))
         await wait_for(pilot, lambda: any(sentence in note.message for note in pilot.app._notifications), sentence)
 
 
@@ -144,11 +172,14 @@ async def test_a_config_with_errors_is_not_exported(app):
     async with app().run_test(size=SMALL) as pilot:
         place = await configure(pilot)
         place.form.go_to("num_generations")
-        await pilot.press("3", "enter", "e")
+        await pilot.press("3", "enter")
+        await export(pilot)
+        assert "2 errors" in screen(pilot.app)
+        await pilot.press("enter")
         await wait_for(
             pilot, lambda: [n for n in pilot.app._notifications if "Not exported" in n.message], "the reason"
         )
-        assert pilot.app.screen is place
+        assert isinstance(pilot.app.screen, ExportScreen)
 
 
 # --- presets of one's own -----------------------------------------------------------------------------------------
@@ -247,3 +278,66 @@ async def test_the_whole_help_of_a_field_is_there_on_a_small_terminal(app, key):
         words = str(place.session.config.recipe.by_key[key].help).split()
         await wait_for(pilot, lambda: words[-1] in text_of(place.query_one("#about")), "its last word")
         assert " ".join(words) in " ".join(text_of(place.query_one("#about")).split())
+
+
+@pytest.mark.parametrize("size", [WIDE, (100, 30), SMALL])
+async def test_every_format_shows_what_it_writes_and_what_it_cannot_carry(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        shown = await export(pilot)
+        for name in fitting(place.session.verdict.plan):
+            await export_to(pilot, shown, name)
+            text = shown.query_one("#export-text")
+            await wait_for(pilot, lambda n=name, t=text: "\n".join(t._lines) == written(place, n), f"{name} as written")
+            first = next(line for line in written(place, name).split("\n") if line.strip())
+            assert first[:30] in screen(pilot.app), "it is drawn, not only known"
+            losses = FORMATS[name](place.session.verdict.plan).losses
+            said = "everything is carried" if not losses else losses[0][:30]
+            await wait_for(pilot, lambda s=said: s in screen(pilot.app), f"what {name} loses")
+
+
+async def export_to(pilot, shown, name):
+    formats = shown.query_one(FormatList)
+    formats.put_cursor([one.name for one in formats.choices].index(name))
+    await pilot.pause()
+
+
+async def test_y_copies_the_format_under_the_cursor(app):
+    async with app().run_test(size=WIDE, notifications=True) as pilot:
+        place = await configure(pilot)
+        await export(pilot, "oneline")
+        await pilot.press("y")
+        await wait_for(pilot, lambda: pilot.app.clipboard, "the clipboard")
+        assert pilot.app.clipboard == FORMATS["oneline"](place.session.verdict.plan).text
+
+
+async def test_a_format_that_does_not_fit_says_why_and_saves_nothing(app):
+    async with app().run_test(size=SMALL, notifications=True) as pilot:
+        place = await configure(pilot)
+        place.session.set_text("model", SECRET)
+        shown = await export(pilot)
+        for one in list(shown.query_one(FormatList).choices):
+            assert "model holds a secret" in one.refusal
+            await export_to(pilot, shown, one.name)
+            await wait_for(pilot, lambda: "✗ model holds a secret" in screen(pilot.app), "the reason")
+            assert SECRET[:20] not in screen(pilot.app)
+        await pilot.press("s")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "holds a secret" in n.message], "it said")
+        await pilot.press("y")
+        assert pilot.app.screen is shown
+        assert not pilot.app.clipboard
+
+
+async def test_a_link_stays_a_link_and_its_file_gets_the_text(app, tmp_path):
+    real, link = tmp_path / "real.sh", tmp_path / "run.sh"
+    real.write_text("")
+    link.symlink_to(real)
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await export(pilot)
+        await save_as(pilot, str(link))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await pilot.press("y")
+        await wait_for(pilot, real.read_text, "the text")
+        assert link.is_symlink()
+        assert real.read_text().rstrip("\n") == written(place, "bash")

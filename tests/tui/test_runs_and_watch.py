@@ -153,6 +153,22 @@ async def test_o_puts_a_runs_settings_into_the_form(app, start):
         assert place.session.config.number("max_steps") == 7
 
 
+async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        first = start("pass", values={"max_steps": "200"})
+        start("pass", values={"max_steps": "7"})
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: len(place.rows.runs) == 2, "the runs")
+        await pilot.press("m")
+        await wait_for(pilot, lambda: "max_steps 200 → 7" in screen(pilot.app), "the change")
+        assert "not known: packages" in screen(pilot.app), "what was not written down is not called the same"
+        await pilot.press("escape")
+        pilot.app.open_run(first)
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await pilot.press("m")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "first of its" in n.message], "the first")
+
+
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(app, start, size):
     one = app()

@@ -11,9 +11,9 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Footer, Static
 
-from prl_tui.core.findings import ORDER
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
+from prl_tui.tui.screens import configure_words
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.form_words import about_field
@@ -138,11 +138,7 @@ class ConfigureScreen(Place):
         if not self._ready:
             return
         verdict = self.session.verdict
-        worst: dict[str, str] = {}
-        for finding in (*verdict.report.findings, *verdict.here):
-            if finding.field and ORDER[finding.severity] < ORDER.get(worst.get(finding.field, ""), 9):
-                worst[finding.field] = finding.severity
-        self.form.show(self.session.config, worst)
+        self.form.show(self.session.config, configure_words.worst(verdict))
         probe = self.session.probe
         self.verdict.show(verdict, probe.words() if probe is not None else "")
         if self.preview.display:
@@ -159,20 +155,8 @@ class ConfigureScreen(Place):
             self.query_one(where, Static).update(words)
 
     def _about(self) -> None:
-        config = self.session.config
-        stack = self.session.verdict.report.stack
-        facts = self.session.facts
-        installed = facts.environment if facts is not None else ""
-        place = t("environment {words}", words=installed) if installed else ""
-        about = [str(config.recipe.data.title), t("rules of {stack}", stack=stack.said), place]
-        self.query_one(TopBar).say(" · ".join(part for part in about if part))
-        name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
-        self._say(
-            "#preset-line",
-            Content.assemble(
-                (f"{t('preset')} ▸ ", "$secondary"), (safe(name), "bold"), (f"   p {t('presets')}", "$secondary")
-            ),
-        )
+        self.query_one(TopBar).say(configure_words.about(self.session))
+        self._say("#preset-line", configure_words.preset_line(self.session.config))
 
     def _look_at_gpus(self) -> None:
         """Draw what the box's GPUs are doing; the verdict on this box follows."""
@@ -197,15 +181,9 @@ class ConfigureScreen(Place):
 
     def _mark_gpus(self) -> None:
         """Tick the GPUs that the config names."""
-        from prl_tui.core.devices import read
-
-        spec = self.session.config.value("cuda_visible_devices")
-        facts = self.session.facts
-        if facts is None or facts.gpus is None:
-            return
-        entries = read(spec, len(facts.gpus)).entries if spec is not None else [gpu.index for gpu in facts.gpus]
-        wanted = {gpu.index for gpu in facts.gpus if gpu.index in entries or gpu.uuid in entries}
-        cast("GpuTable", self.query_one("#gpus")).select(wanted)
+        wanted = configure_words.wanted_gpus(self.session)
+        if wanted is not None:
+            cast("GpuTable", self.query_one("#gpus")).select(wanted)
 
     # --- what the person does -------------------------------------------------------------------------------------
 
@@ -409,10 +387,10 @@ class ConfigureScreen(Place):
         self.update()
 
     def action_export(self) -> None:
-        """Write a file."""
-        from prl_tui.tui.exporting import ask
+        """The formats, what each would write, what it cannot carry."""
+        from prl_tui.tui.screens.export import ExportScreen
 
-        ask(self.prl, self.session)
+        self.app.push_screen(ExportScreen(self.session))
 
     def action_save_preset(self) -> None:
         """Keep the values."""

@@ -82,7 +82,7 @@ class RunList(Rows):
                 "warning" if silent else ROLE.get(state, "muted"),
             ),
             (fit(began, 12) + " " if width > 90 else "", "muted"),
-            (fit(one.source, 33 if wide else 20) + " ", ""),
+            (fit(one.what, 33 if wide else 20) + " ", ""),
         ]
         if silent and not detailed:
             return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
@@ -120,6 +120,7 @@ class RunsScreen(Place):
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         Binding("D,delete", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
+        Binding("m", "changes", t("changes"), tooltip=t("What changed since the recipe's last run")),
         Binding("c,escape", "app.go('configure')", t("configure")),
         Binding("question_mark", "help", t("help")),
         Binding("q", "app.leave", t("quit")),
@@ -188,6 +189,14 @@ class RunsScreen(Place):
 
         question = t("Delete run {id} with its logs? Checkpoints elsewhere stay.", id=one.id)
         self.app.push_screen(Question(question, t("delete"), t("keep it"), str(folder.path)), answered)
+
+    def action_changes(self) -> None:
+        """What changed since the last run of the same recipe."""
+        one = self._here()
+        if one is not None:
+            from prl_tui.tui import changed
+
+            changed.show(self.prl, one.folder)
 
     def action_open(self) -> None:
         """Its settings in the form."""

@@ -54,6 +54,7 @@ class WatchScreen(Place):
         Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
+        Binding("m", "changes", t("changes"), show=False, tooltip=t("What changed since the recipe's last run")),
         Binding("R", "app.go('runs')", t("runs"), show=False),
         Binding("c", "app.go('configure')", t("configure"), show=False),
         Binding("escape", "back", show=False),
@@ -245,6 +246,12 @@ class WatchScreen(Place):
             from prl_tui.tui import settings_of_run
 
             settings_of_run.promote(self.prl, self._one)
+
+    def action_changes(self) -> None:
+        """What changed since the last run of the same recipe."""
+        from prl_tui.tui import changed
+
+        changed.show(self.prl, self.folder)
 
     def action_zoom(self) -> None:
         """One pane, or all of them."""

@@ -80,7 +80,11 @@ class PresetTable(Rows):
         """Choose the first preset of the next recipe."""
         recipes = list(dict.fromkeys(line.recipe for line in self._lines))
         after = recipes[(recipes.index(self._now[0]) + 1) % len(recipes)] if self._now[0] in recipes else recipes[0]
-        at = next(y for y, line in enumerate(self._lines) if line.recipe == after and line.preset)
+        self.choose(after, next(line.preset for line in self._lines if line.recipe == after and line.preset))
+
+    def choose(self, recipe: str, preset: str) -> None:
+        """Choose a preset by its name, as a click on it would."""
+        at = next(y for y, line in enumerate(self._lines) if (line.recipe, line.preset) == (recipe, preset))
         self.put_cursor(at)
         self.chosen(at)
 

@@ -200,14 +200,16 @@ class SettingsForm(Rows):
 
     def count(self) -> int:
         """Headings and fields."""
-        return len(self._entries)
+        return len(self._entries) or int(bool(self._needle))
 
     def selectable(self, y: int) -> bool:
         """Fields only."""
-        return bool(self._entries[y].key)
+        return y < len(self._entries) and bool(self._entries[y].key)
 
     def row(self, y: int, width: int) -> list[Piece]:
         """A heading; or label, value, unit and what it was."""
+        if y >= len(self._entries):
+            return [(fit(t("No setting has this in its name: {text}", text=self._needle), width), "muted")]
         entry = self._entries[y]
         if not entry.key:
             return [(fit(group_word(entry.group), width), "strong")]

@@ -1,0 +1,30 @@
+"""The facts of this box, with what runs have reserved of it: who has a GPU or a port, before anything shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Facts
+from prl_tui.core.value import replace
+from prl_tui.machine.facts import fixed_port
+from prl_tui.runs import claims
+from prl_tui.runs.claims import Claim
+
+
+def known(facts: Facts, config: RunConfig, held: Sequence[Claim], share: bool = False) -> Facts:
+    """The facts with each GPU's claim, and the claim on a port that a person fixed.
+
+    `share`: a GPU that a run has reserved is only in use, which is a warning.
+    """
+    if not held:
+        return facts
+    owners = {uuid: claim.words() for claim in held for uuid in claim.gpus}
+    gpus = facts.gpus
+    if gpus is not None:
+        key = "busy_with" if share else "claimed_by"
+        gpus = tuple(replace(gpu, **{key: owners[gpu.uuid]}) if gpu.uuid in owners else gpu for gpu in gpus)
+    owner, port = facts.port_owner, fixed_port(config)
+    if owner is None and port is not None and (claim := claims.of_port(list(held), port)) is not None:
+        owner = claim.words()
+    return replace(facts, gpus=gpus, port_owner=owner)

@@ -1,0 +1,53 @@
+"""What the configure screen says of its session: the environment, the preset, the worst finding of each field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from prl_tui.core.devices import read
+from prl_tui.core.findings import ORDER
+from prl_tui.i18n import t
+from prl_tui.tui.cells import safe
+
+if TYPE_CHECKING:
+    from prl_tui.core.config import RunConfig
+    from prl_tui.tui.session import Session, Verdict
+
+
+def worst(verdict: Verdict) -> dict[str, str]:
+    """The worst severity among a field's findings, by its key."""
+    found: dict[str, str] = {}
+    for finding in (*verdict.report.findings, *verdict.here):
+        if finding.field and ORDER[finding.severity] < ORDER.get(found.get(finding.field, ""), 9):
+            found[finding.field] = finding.severity
+    return found
+
+
+def about(session: Session) -> str:
+    """For the top bar: the recipe, the rules in force, the training environment."""
+    stack = session.verdict.report.stack
+    installed = session.facts.environment if session.facts is not None else ""
+    place = t("environment {words}", words=installed) if installed else ""
+    return " · ".join(
+        part for part in (str(session.config.recipe.data.title), t("rules of {stack}", stack=stack.said), place) if part
+    )
+
+
+def preset_line(config: RunConfig) -> Content:
+    """Where there is no room for the list: the preset's name, and the key to the list."""
+    name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
+    return Content.assemble(
+        (f"{t('preset')} ▸ ", "$secondary"), (safe(name), "bold"), (f"   p {t('presets')}", "$secondary")
+    )
+
+
+def wanted_gpus(session: Session) -> set[int] | None:
+    """Indices of the box's GPUs that the config names; None where the box's GPUs are not known."""
+    facts = session.facts
+    if facts is None or facts.gpus is None:
+        return None
+    spec = session.config.value("cuda_visible_devices")
+    entries = read(spec, len(facts.gpus)).entries if spec is not None else [gpu.index for gpu in facts.gpus]
+    return {gpu.index for gpu in facts.gpus if gpu.index in entries or gpu.uuid in entries}
