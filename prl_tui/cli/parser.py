@@ -86,7 +86,9 @@ def _export(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     _source(parser)
     _facts(parser)
-    parser.add_argument("--format", required=True, metavar="FORMAT", help="command, oneline, bash, env, toml, slurm")
+    parser.add_argument(
+        "--format", required=True, metavar="FORMAT", help="command, oneline, bash, env, toml, bat, slurm"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help=t("write a file instead of printing"))
     parser.add_argument("--allow-errors", action="store_true", help=t("export although the check finds errors"))
     parser.add_argument("--overwrite", action="store_true", help=t("replace an existing file without asking"))

@@ -20,6 +20,7 @@ def export(plan: LaunchPlan) -> Export:
         "@echo off",
         "chcp 65001 >nul",
         "setlocal EnableExtensions DisableDelayedExpansion",
+        "cmd /d /c exit 0",  # without a console chcp fails, and its code would stay; cd and set leave one as it is
         *(f"rem {one_line(line.rstrip())}".replace("%", "%%") for line in header(plan)),
         *_workdir(plan),
         *_activation(plan),
@@ -44,9 +45,8 @@ def _stop(test: str, sentence: str) -> Iterator[str]:
 
 def _workdir(plan: LaunchPlan) -> Iterator[str]:
     if plan.workdir:
-        yield from _stop(
-            f"cd /d {cmd.path(plan.workdir)} 2>nul ||", t("the working directory cannot be entered: ") + plan.workdir
-        )
+        yield f"cd /d {cmd.path(plan.workdir)} 2>nul"
+        yield from _stop("if errorlevel 1", t("the working directory cannot be entered: ") + plan.workdir)
 
 
 def _activation(plan: LaunchPlan) -> Iterator[str]:
@@ -54,7 +54,8 @@ def _activation(plan: LaunchPlan) -> Iterator[str]:
     if found.kind == "venv":
         file = cmd.path(found.name.rstrip("/") + "/Scripts/activate.bat").replace("/", "\\")
         yield from _stop(f"if not exist {file}", t("there is no virtual environment here: ") + found.name)
-        yield f"call {file} || exit /b 1"
+        yield f"call {file}"
+        yield "if errorlevel 1 exit /b 1"
         moved = t("this virtual environment was made for another place, which it would activate: ")
         yield from _stop('if defined VIRTUAL_ENV if not exist "%VIRTUAL_ENV%\\Scripts\\"', moved + found.name)
     elif found.kind == "python":
@@ -62,8 +63,8 @@ def _activation(plan: LaunchPlan) -> Iterator[str]:
         folder = cmd.path(found.name.rpartition("/")[0] or "/").strip('"')
         yield f'set "PATH={folder};%PATH%"'
     elif found.kind == "conda":
-        entered = f"call conda activate {cmd.path(found.name)} ||"
-        yield from _stop(entered, t("this conda environment could not be activated: ") + found.name)
+        yield f"call conda activate {cmd.path(found.name)}"
+        yield from _stop("if errorlevel 1", t("this conda environment could not be activated: ") + found.name)
 
 
 def _variables(plan: LaunchPlan) -> Iterator[str]:
@@ -78,9 +79,13 @@ def _files(plan: LaunchPlan) -> Iterator[str]:
         yield f"if not exist {FOLDER}\\ mkdir {FOLDER}"
         yield from _stop(f"if not exist {FOLDER}\\", t("cannot be written: ") + FOLDER)
     for file in plan.files:
-        for number, line in enumerate(_lines(file)):
-            where = cmd.path(f"{FOLDER}\\{file.name}")
-            yield f"{'>>' if number else '>'}{where} {cmd.told(line)}|| exit /b 1"
+        where = cmd.path(f"{FOLDER}\\{file.name}")
+        told = t("cannot be written: ") + f"{FOLDER}/{file.name}"
+        yield f"if exist {where} del /q {where}"
+        yield from _stop(f"if exist {where}", told)
+        for line in _lines(file):
+            yield f">>{where} {cmd.told(line)}"
+        yield from _stop(f"if not exist {where}", told)  # a redirection that fails sets no error level
 
 
 def _lines(file: Written) -> list[str]:

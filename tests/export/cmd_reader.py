@@ -76,16 +76,17 @@ def _run(seen: Seen, chars: list[tuple[str, bool]]) -> None:
     """Phase 7 for the commands that an exported file has."""
     text = "".join(char for char, _ in chars)
     marks = "".join(char for char, operator in chars if operator)
-    if not text or text.startswith(("@echo", "chcp 65001 >nul", "setlocal ", "exit /b ", "if ", "cd /d ", "call ")):
+    if not text or text.startswith(
+        ("@echo", "chcp 65001 >nul", "setlocal ", "cmd /d /c exit 0", "exit /b ", "if ", "cd /d ", "call ")
+    ):
         return
     if text.startswith(("  ", ")")):  # a branch that is not taken here
         return
     if text.startswith(">"):
-        to = re.match(r'>(>?)"([^"]+)" echo ', text)
+        to = re.match(r'>>"([^"]+)" echo ', text)
         assert to, text
-        assert marks in (f">{to[1]}||",)
-        line = text[len(to[0]) :].removesuffix("|| exit /b 1")
-        seen.files[to[2]] = (seen.files.get(to[2], "") if to[1] else "") + line + "\r\n"
+        assert marks == ">>"
+        seen.files[to[1]] = seen.files.get(to[1], "") + text[len(to[0]) :] + "\r\n"
         return
     assert marks == "", f"{text!r} is more than one command: {marks}"
     if text.startswith("set "):

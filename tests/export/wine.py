@@ -62,6 +62,9 @@ class Wine:
         shutil.copy(self.place / "python.exe", self.place / "torchrun.exe")
         self.env = {"WINEPREFIX": str(folder / "prefix"), "WINEDEBUG": "-all", "HOME": str(folder),
                     "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}  # fmt: skip
+        subprocess.run(
+            [_wine() or "wine", "cmd", "/d", "/c", "exit"], env=self.env, capture_output=True, timeout=300, check=True
+        )
 
     def run(self, text: str, **env: str) -> tuple[int, list[str] | None, dict[str, str], str]:
         """Exit code, argv without the program's path, environment, and what was told on stderr."""
