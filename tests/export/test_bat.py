@@ -5,7 +5,8 @@ whose arguments Wine's C runtime splits. Neither is Windows.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import yaml
@@ -128,6 +129,12 @@ def test_what_differs_on_windows_is_told() -> None:
     assert any("NCCL" in loss for loss in lost)
     assert any("EMPTY is empty" in loss for loss in lost)
     assert any(loss.endswith(": script") for loss in lost)
+
+
+def test_the_same_file_again_is_no_other_one(cli: Callable[..., object], tmp_path: Path) -> None:
+    words = ("export", "custom/torchrun", "--format", "bat", "-o", str(tmp_path / "x.bat"))
+    assert [cli(*words).code, cli(*words).code] == [0, 0]  # type: ignore[attr-defined]
+    assert (tmp_path / "x.bat").read_bytes().count(b"\r\n") == bat(CUSTOM).count("\n")
 
 
 @pytest.fixture(scope="module")
