@@ -87,7 +87,10 @@ def _export(parser: argparse.ArgumentParser) -> None:
     _source(parser)
     _facts(parser)
     parser.add_argument(
-        "--format", required=True, metavar="FORMAT", help="command, oneline, bash, env, toml, bat, slurm"
+        "--format",
+        required=True,
+        metavar="FORMAT",
+        help="command, oneline, bash, env, toml, bat, slurm, accelerate, deepspeed",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=t("write a file instead of printing"))
     parser.add_argument("--allow-errors", action="store_true", help=t("export although the check finds errors"))

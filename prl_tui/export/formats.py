@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import bash, bat, command, dlc, env, oneline, slurm, toml
+from prl_tui.export import accelerate, bash, bat, command, dlc, env, oneline, slurm, toml
 from prl_tui.export.model import Format
 
 FORMATS: dict[str, Format] = {
@@ -17,6 +17,8 @@ FORMATS: dict[str, Format] = {
         bat.FORMAT,
         slurm.FORMAT,
         dlc.FORMAT,
+        accelerate.ACCELERATE,
+        accelerate.DEEPSPEED,
     )
 }
 
