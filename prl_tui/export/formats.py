@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import accelerate, bash, bat, command, dlc, env, oneline, slurm, toml
+from prl_tui.export import (
+    accelerate,
+    bash,
+    bat,
+    command,
+    dlc,
+    dstack,
+    env,
+    oneline,
+    pytorchjob,
+    skypilot,
+    slurm,
+    toml,
+    trainjob,
+)
 from prl_tui.export.model import Format
 
 FORMATS: dict[str, Format] = {
@@ -16,6 +30,10 @@ FORMATS: dict[str, Format] = {
         toml.FORMAT,
         bat.FORMAT,
         slurm.FORMAT,
+        trainjob.FORMAT,
+        pytorchjob.FORMAT,
+        skypilot.FORMAT,
+        dstack.FORMAT,
         dlc.FORMAT,
         accelerate.ACCELERATE,
         accelerate.DEEPSPEED,

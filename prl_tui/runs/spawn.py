@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from prl_tui.runs.folder import RunFolder
 
-_PROGRAM = Path(__file__).resolve().with_name("supervisor.py")
+PROGRAM = Path(__file__).resolve().with_name("supervisor.py")
+"""The supervisor, as every one of them was started."""
 
 _ANSWER_WITHIN = 60.0
 """Seconds; a Python on a cold network disk may need many."""
@@ -67,7 +68,7 @@ def supervisor(folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], c
 
 def watcher(folder: RunFolder, steps: int) -> None:
     """Start what stops the run once its log shows so many steps. OSError when the system refuses."""
-    package = str(_PROGRAM.parents[2])
+    package = str(PROGRAM.parents[2])
     inherited = os.environ.get("PYTHONPATH")
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
     around["PYTHONPATH"] = f"{package}{os.pathsep}{inherited}" if inherited else package
@@ -114,7 +115,7 @@ def _start(folder: RunFolder, order: Mapping[str, object], inherited: Sequence[i
         sys.executable or "python3",
         "-I",
         "-S",
-        str(_PROGRAM),
+        str(PROGRAM),
         str(folder.path),
     ]
     with (folder.path / records.NARRATION).open("ab") as narration:

@@ -100,13 +100,21 @@ def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
     return Ambiguous(wanted, tuple(matching)) if matching else NoRun(wanted)
 
 
-def remove(folder: RunFolder) -> Kept | None:
-    """Delete the run's folder, logs and all; a run that lives, or may live elsewhere, is kept."""
+def why_kept(folder: RunFolder) -> Kept | None:
+    """Why a run may not be deleted: it lives, or may live elsewhere, or processes outlived it."""
     seen = status(folder)
     if seen.state in ALIVE or lock.held(folder.path / records.LOCK):
         return Kept(t("Run {id} is alive; stop it first", id=folder.id))
-    if seen.state == "lost" and leftovers(folder):
-        return Kept(t("Processes of run {id} are still alive; stop it first", id=folder.id))
+    if leftovers(folder):
+        return Kept(t("Processes of run {id} are still alive; prl-tui sweep ends them", id=folder.id))
+    return None
+
+
+def remove(folder: RunFolder) -> Kept | None:
+    """Delete the run's folder, logs and all, unless something stands against it (`why_kept`)."""
+    kept = why_kept(folder)
+    if kept is not None:
+        return kept
     try:
         shutil.rmtree(folder.path)
     except OSError as problem:

@@ -194,7 +194,7 @@ def test_a_python_that_is_gone_is_a_sentence(root, monkeypatch):
 def test_a_supervisor_that_dies_before_its_answer_is_quoted(root, monkeypatch, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("raise RuntimeError('no luck')\n")
-    monkeypatch.setattr(spawn, "_PROGRAM", broken)
+    monkeypatch.setattr(spawn, "PROGRAM", broken)
     with pytest.raises(LaunchError, match="The supervisor did not start: RuntimeError: no luck"):
         launcher.start(root, Job(("true",)))
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, stop
-from prl_tui.runs.folder import Ended, read_ended
+from prl_tui.runs import launcher, proctree, stop
+from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Help, Question
 from prl_tui.tui.screens.runs import RunsScreen
@@ -153,6 +153,24 @@ async def test_o_puts_a_runs_settings_into_the_form(app, start):
         assert place.session.config.number("max_steps") == 7
 
 
+async def test_sweep_asks_with_the_safe_answer_first_and_ends_what_outlived_its_run(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start("import time; time.sleep(600)")
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: place.rows.runs, "the run")
+        await pilot.press("S")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "No process" in n.message], "none yet")
+        started = read_started(folder)
+        os.kill(started.supervisor[0], signal.SIGKILL)
+        await wait_for(pilot, lambda: not proctree.is_alive(started.supervisor), "the supervisor's death")
+        await pilot.press("S")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
+        assert proctree.is_alive(started.leader)
+        await pilot.press("y")
+        await wait_for(pilot, lambda: not proctree.is_alive(started.leader), "its end")
+
+
 async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
     async with app().run_test(size=SMALL) as pilot:
         first = start("pass", values={"max_steps": "200"})
@@ -167,6 +185,22 @@ async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
         await pilot.press("m")
         await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "first of its" in n.message], "the first")
+
+
+async def test_shift_s_shows_where_a_live_run_stands_and_says_that_an_ended_one_has_no_process(app, start):
+    alive, over = start("import time\ndef stuck():\n    time.sleep(600)\nstuck()"), start("pass")
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        pilot.app.open_run(over)
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: "finished" in screen(pilot.app), "its end")
+        await pilot.press("S")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "No Python process" in n.message], "none")
+        pilot.app.open_run(alive)
+        await wait_for(pilot, lambda: alive.id in screen(pilot.app), "the other run")
+        await pilot.pause(0.5)
+        await pilot.press("S")
+        await wait_for(pilot, lambda: "stuck (" in screen(pilot.app), "the line in which it stands")
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])

@@ -120,6 +120,7 @@ class RunsScreen(Place):
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         Binding("D,delete", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
+        Binding("S", "sweep", t("sweep"), show=False, tooltip=t("Find and end processes that outlived their run")),
         Binding("m", "changes", t("changes"), tooltip=t("What changed since the recipe's last run")),
         Binding("c,escape", "app.go('configure')", t("configure")),
         Binding("question_mark", "help", t("help")),
@@ -189,6 +190,12 @@ class RunsScreen(Place):
 
         question = t("Delete run {id} with its logs? Checkpoints elsewhere stay.", id=one.id)
         self.app.push_screen(Question(question, t("delete"), t("keep it"), str(folder.path)), answered)
+
+    def action_sweep(self) -> None:
+        """Look for processes that outlived their run; ask before they are ended."""
+        from prl_tui.tui import sweeping
+
+        sweeping.look(self.prl)
 
     def action_changes(self) -> None:
         """What changed since the last run of the same recipe."""

@@ -1,0 +1,58 @@
+"""Sweep in the app: look on a thread, ask with the safe answer first, end on a thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prl_tui.i18n import nt, t
+
+if TYPE_CHECKING:
+    from prl_tui.runs.sweep import Orphans, Swept
+    from prl_tui.tui.app import PrlApp
+
+
+def look(app: PrlApp) -> None:
+    """Find them and ask."""
+
+    def work() -> None:
+        from prl_tui.machine import paths
+        from prl_tui.runs import sweep
+
+        app.call_later(_ask, app, sweep.find(paths.runs_dir()))
+
+    app.run_worker(work, name="sweep", description="look for orphans", thread=True, exit_on_error=False)
+
+
+def _ask(app: PrlApp, found: list[Orphans]) -> None:
+    from prl_tui.runs import sweep
+    from prl_tui.tui.screens.dialogs import Question
+
+    count = sum(len(one.processes) for one in found)
+    if not count:
+        app.tell(t("No process of an earlier run is left."))
+        return
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            _end(app, found)
+
+    question = nt("End {n} process that outlived its run?", "End {n} processes that outlived their runs?", count)
+    app.push_screen(Question(question, t("end them"), t("leave them"), "\n".join(sweep.lines(found))), answered)
+
+
+def _end(app: PrlApp, found: list[Orphans]) -> None:
+    def work() -> None:
+        from prl_tui.runs import sweep
+
+        app.call_later(_tell, app, [sweep.end(one) for one in found])
+
+    app.run_worker(work, name="sweep", description="end orphans", thread=True, exit_on_error=False)
+
+
+def _tell(app: PrlApp, swept: list[Swept]) -> None:
+    left = sum(one.left for one in swept)
+    if left:
+        app.tell(nt("{n} process could not be ended.", "{n} processes could not be ended.", left), "error")
+    else:
+        ended = sum(one.ended for one in swept)
+        app.tell(nt("{n} process ended", "{n} processes ended", ended))
