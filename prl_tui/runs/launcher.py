@@ -67,7 +67,7 @@ class Job:
     share: bool = False
     """Start although another run has reserved some of its GPUs."""
     recorded: bool = False
-    """Write down what the run is made of (`snapshot`), while it runs."""
+    """Write down what the run is made of (`snapshot`) and what its GPUs and host do (`recorder`), beside it."""
     info: Mapping[str, object] = field(default_factory=dict)
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
@@ -132,7 +132,8 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer), folder)
     if job.recorded:
-        spawn.recorder(folder, dict(job.env))
+        spawn.snapshot(folder, dict(job.env))
+        spawn.recorder(folder)
     if job.stop_after:
         _watch(folder, job.stop_after)
     return folder
@@ -202,6 +203,7 @@ def _information(folder: RunFolder, job: Job) -> dict[str, object]:
         "env": dict(job.env),
         "cwd": str(job.cwd.absolute()),
         "per_rank_logs": job.per_rank_logs,
+        "gpus": dict(job.gpus),
         **given,
         **here(),
         "schema": records.SCHEMA,
