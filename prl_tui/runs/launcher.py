@@ -132,8 +132,7 @@ def begin(folder: RunFolder, job: Job) -> RunFolder:
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer), folder)
     if job.recorded:
-        spawn.snapshot(folder, dict(job.env))
-        spawn.recorder(folder)
+        spawn.recorder(folder, dict(job.env))
     if job.stop_after:
         _watch(folder, job.stop_after)
     return folder

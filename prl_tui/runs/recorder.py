@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from prl_tui.machine import host
+from prl_tui.machine import child, host
 from prl_tui.machine.gpus import SLOWER_WITHOUT_GPUS, Gpu, GpuSnapshot
 from prl_tui.machine.nvml import Nvml
 from prl_tui.runs import lock, proctree, records
@@ -107,16 +108,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="recorder", description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between rows")
+    parser.add_argument("--snapshot", action="store_true", help="have what the run was made of written down too")
     options = parser.parse_args(arguments)
-    with contextlib.suppress(OSError):
-        os.nice(5)  # the run itself goes first
-    record(RunFolder(options.folder), max(0.05, options.interval))
+    first = _snapshot if options.snapshot else None
+    record(RunFolder(options.folder), max(0.05, options.interval), first)
     sys.stdout.flush()
     os._exit(0)  # a driver that hangs on its thread holds nobody
 
 
-def record(folder: RunFolder, interval: float) -> None:
-    """Append a row each interval until the run in `folder` is over, and one row at its end."""
+def _snapshot(folder: RunFolder) -> None:
+    """Another process, with the order that this one got on its standard input: git and packages take what they take."""
+    with contextlib.suppress(OSError):
+        subprocess.Popen(child.python_argv("prl_tui.runs.snapshot", str(folder.path)), cwd="/", start_new_session=True)
+
+
+def record(folder: RunFolder, interval: float, first: Callable[[RunFolder], None] | None = None) -> None:
+    """Append a row each interval until the run in `folder` is over, and one at its end; call `first` after the first."""
     wanted, driver, box = _uuids(folder), Driver(interval), Box(folder.path)
     driver.start()
     writer = Writer(folder.path / FILE)
@@ -133,6 +140,9 @@ def record(folder: RunFolder, interval: float) -> None:
         header = _header(snapshot, cards) if snapshot is not None else None
         row = Row(time.time(), interval, tuple(map(_gpu, cards)), box.figures(), problem)
         writer.add(header, row)
+        if first is not None:
+            first(folder)
+            first = None
         if over:
             return
 

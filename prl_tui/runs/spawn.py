@@ -12,7 +12,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from prl_tui.machine import child, paths
 from prl_tui.runs import lock, records
@@ -81,32 +81,29 @@ def watcher(folder: RunFolder, steps: int) -> None:
     process.returncode = 0  # it outlives this process, or is nothing to it
 
 
-def snapshot(folder: RunFolder, added: Mapping[str, str]) -> None:
-    """Start what writes down what the run was made of. Best effort: the run is none the worse without it.
+def recorder(folder: RunFolder, added: Mapping[str, str]) -> None:
+    """Start what records the run, and a moment later what it was made of. The run is none the worse without it.
 
-    The environment goes through a file without a name: it may hold secrets, and nobody waits for a reader.
+    It is one process at low priority, so that it does not stand in the way of a run that is just starting, and none
+    of the run's: without its mark, in a session of its own. The environment goes through a file without a name: it
+    may hold secrets, and nobody waits for a reader.
     """
     given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
+    around = {name: value for name, value in os.environ.items() if name != records.MARKER}
+    command = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot")
     with contextlib.suppress(OSError), tempfile.TemporaryFile() as order:
         order.write(json.dumps({"environment": given}).encode())
         order.seek(0)
-        _beside(folder, child.python_argv("prl_tui.runs.snapshot", str(folder.path)), order)
+        with (folder.path / records.NARRATION).open("ab") as narration:
+            process = subprocess.Popen(
+                command, env=around, cwd="/", stdin=order, stdout=narration, stderr=narration, start_new_session=True
+            )
+        process.returncode = 0  # it outlives this process, or is nothing to it
+        os.setpriority(os.PRIO_PROCESS, process.pid, LOW)
 
 
-def recorder(folder: RunFolder) -> None:
-    """Start what records the run's GPUs and host. Best effort too."""
-    with contextlib.suppress(OSError):
-        _beside(folder, child.python_argv("prl_tui.runs.recorder", str(folder.path)), subprocess.DEVNULL)
-
-
-def _beside(folder: RunFolder, command: Sequence[str], order: int | IO[bytes]) -> None:
-    """A process that is none of the run's: without its mark, in a session of its own, at home nowhere."""
-    around = {name: value for name, value in os.environ.items() if name != records.MARKER}
-    with (folder.path / records.NARRATION).open("ab") as narration:
-        process = subprocess.Popen(
-            command, env=around, cwd="/", stdin=order, stdout=narration, stderr=narration, start_new_session=True
-        )
-    process.returncode = 0  # it outlives this process, or is nothing to it
+LOW = 10
+"""Niceness of what only looks on."""
 
 
 def _take(path: Path) -> int | None:
