@@ -83,10 +83,14 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
+    from prl_tui.export.formats import FORMATS  # only the called command pays for it
+
     _json(parser)
     _source(parser)
     _facts(parser)
-    parser.add_argument("--format", required=True, metavar="FORMAT", help="command, oneline, bash, env, toml, slurm")
+    parser.add_argument("--format", metavar="FORMAT", help=", ".join(FORMATS))
+    parser.add_argument("--image", metavar="IMAGE", help=t("the container image, for formats that name one"))
+    parser.add_argument("--gpu-type", metavar="NAME", help=t("the platform's name of the GPU, for skypilot and dstack"))
     parser.add_argument("-o", "--output", metavar="FILE", help=t("write a file instead of printing"))
     parser.add_argument("--allow-errors", action="store_true", help=t("export although the check finds errors"))
     parser.add_argument("--overwrite", action="store_true", help=t("replace an existing file without asking"))
@@ -122,6 +126,10 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 def _watch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", default="last", metavar="RUN", help=t("an id, a unique prefix, or last"))
     parser.add_argument("--plain", action="store_true", help=t("lines instead of a screen; the run's exit code"))
+    parser.add_argument(
+        "--exit-on", metavar="WHAT", help=t("leave once it is finished, failed or step=N; the run goes on")
+    )
+    parser.add_argument("--json", action="store_true", help=t("a line of JSON for each event"))
 
 
 def _logs(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +143,7 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
-def _stop(parser: argparse.ArgumentParser) -> None:
+def _one_run(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
 
@@ -200,7 +208,8 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         "runs": (f"{RUNNING}:runs", t("list the runs of this box"), _runs),
         "watch": ("prl_tui.cli.watching:watch", t("watch a run"), _watch),
         "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),
-        "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _stop),
+        "stop": (f"{RUNNING}:stop", t("stop a run and everything that it started"), _one_run),
+        "stacks": ("prl_tui.cli.stacks:show", t("where each rank of a run stands now, by py-spy"), _one_run),
         "rm": ("prl_tui.cli.tidying:remove", t("delete an ended run's folder"), _rm),
         "sweep": ("prl_tui.cli.tidying:clean", t("find and end processes that outlived their run"), _sweep),
         "compare": ("prl_tui.cli.comparing:compare", t("what differs between two runs"), _compare),

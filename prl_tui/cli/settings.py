@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
@@ -19,6 +21,9 @@ from prl_tui.core.recipe import Recipe
 from prl_tui.core.value import replace
 from prl_tui.core.values import number, show
 from prl_tui.i18n import t, visible
+
+if TYPE_CHECKING:
+    from prl_tui.export.model import Format
 
 
 def recipes(args: argparse.Namespace) -> int:
@@ -245,11 +250,9 @@ def lines(report: Report) -> list[str]:
 def export(args: argparse.Namespace) -> int:
     """`prl-tui export SOURCE --format FORMAT`: the text on stdout, or a file."""
     from prl_tui.core import plan as plans
-    from prl_tui.export.formats import FORMATS
 
-    if args.format not in FORMATS:
-        near = nearest(args.format, list(FORMATS)) or ", ".join(FORMATS)
-        raise CommandError(t("--format {name} is not known; {known} would work.", name=args.format, known=near))
+    chosen = _format(args)
+    told = _told(args, chosen)
     report = verdict(sources.load(args), args)
     if not report.ok:
         print("\n".join(lines(report)), file=sys.stderr)
@@ -257,9 +260,9 @@ def export(args: argparse.Namespace) -> int:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
     plan = plans.build(_for_stack(report.config, args.stack))
-    if refusal := FORMATS[args.format].refused(plan):
+    if refusal := chosen.refused(plan):
         raise CommandError(f"--format {args.format}: {refusal}")
-    exported = FORMATS[args.format](plan)
+    exported = chosen(plan, **told)
     lost = [*exported.losses, *_stack_lost(report.config, args)]
     for loss in lost:
         print(visible(f"! {loss}"), file=sys.stderr)
@@ -273,6 +276,48 @@ def export(args: argparse.Namespace) -> int:
     from prl_tui.cli.writing import write
 
     return write(Path(args.output), exported.text, exported.executable, args.overwrite)
+
+
+def _format(args: argparse.Namespace) -> Format:
+    from prl_tui.export.formats import FORMATS
+
+    names = ", ".join(FORMATS)
+    if args.format is None:
+        raise CommandError(t("--format is needed, one of: {names}.", names=names))
+    if args.format not in FORMATS:
+        near = nearest(args.format, list(FORMATS)) or names
+        raise CommandError(t("--format {name} is not known; {known} would work.", name=args.format, known=near))
+    return FORMATS[args.format]
+
+
+_TOLD = {
+    "image": ("--image", re.compile(r"[^\s\x00-\x20]{1,500}"), "pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime"),
+    "gpu_type": ("--gpu-type", re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII), "H100"),
+}
+"""Option, what its value may be, and one that works."""
+
+
+def _told(args: argparse.Namespace, chosen: Format) -> dict[str, str]:
+    """What the options say of the platform, where the format has a place for it."""
+    from prl_tui.core import secrets
+    from prl_tui.export.formats import FORMATS
+
+    found = {}
+    for name, (option, shape, works) in _TOLD.items():
+        value = getattr(args, name)
+        if value is None:
+            continue
+        if name not in chosen.asks:
+            others = ", ".join(one.name for one in FORMATS.values() if name in one.asks)
+            raise CommandError(t("{option}: the format {format} has no place for it; {others} would have.",
+                                 option=option, format=chosen.name, others=others))  # fmt: skip
+        if not shape.fullmatch(value):
+            raise CommandError(t("{option} {value}: this cannot be one; {works} would work.",
+                                 option=option, value=value, works=works))  # fmt: skip
+        if secrets.looks_secret(value):
+            raise CommandError(t("{option} holds a secret, which no file keeps.", option=option))
+        found[name] = value
+    return found
 
 
 def _for_stack(config: RunConfig, stack: str | None) -> RunConfig:

@@ -8,15 +8,17 @@ import time
 from collections.abc import Iterator
 
 from prl_tui.cli import failing, running, streams
-from prl_tui.cli.exits import Exit
+from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
-from prl_tui.runs import overview
+from prl_tui.runs import events, overview
+from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.escapes import plain
+from prl_tui.telemetry.metrics import MetricRow
 from prl_tui.telemetry.run_view import RunView
 
 TURN = 0.5
@@ -26,7 +28,15 @@ TURN = 0.5
 def watch(args: argparse.Namespace) -> int:
     """`prl-tui watch [RUN]`."""
     folder = running.find(args.run)
-    return follow(folder, args.plain or not sys.stdout.isatty())
+    try:
+        goal = events.goal(args.exit_on) if args.exit_on is not None else None
+    except ValueError as error:
+        raise CommandError(f"--exit-on {error}") from None
+    if args.json:
+        return follow_as_events(folder, goal)
+    if args.plain or goal is not None or not sys.stdout.isatty():
+        return follow_plain(folder, goal)
+    return follow(folder, plain=False)
 
 
 def follow(folder: RunFolder, plain: bool) -> int:
@@ -50,23 +60,55 @@ def tell_after(folder: RunFolder) -> None:
     failing.tell(one, see=False)
 
 
-def follow_plain(folder: RunFolder) -> int:
-    """Lines for pipes and CI until the run ends; returns its code (128 + n for signal n)."""
+def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
+    """Lines for pipes and CI until the run ends; returns its code (128 + n for signal n).
+
+    With a goal until that is reached: 0, or 1 where an error was waited for.
+    """
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     told = _Told()
-    for one in _looks(folder):
+    for one, _ in _looks(folder):
         for line in told.news(one):
             print(line, flush=True)
-    status = one.status
+        if goal is not None and one.status.state in ALIVE and events.reached(goal, one):
+            print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
+            return _code_at(goal)
     print("\n".join(ending(one)), flush=True)
     failing.tell(one, see=False)
+    return _code_of(one, goal)
+
+
+def follow_as_events(folder: RunFolder, goal: Goal | None = None) -> int:
+    """One JSON object a line for each event until the run ends, or until the goal; the same codes as lines have."""
+    told = events.Events()
+    for one, newest in _looks(folder):
+        for event in told.news(one, newest):
+            streams.print_json({"time": round(time.time(), 3), "run": folder.id, **event}, None)
+        sys.stdout.flush()
+        if goal is not None and one.status.state in ALIVE and events.reached(goal, one):
+            return _code_at(goal)
+    streams.print_json({"time": round(time.time(), 3), "run": folder.id, "event": "end", **overview.as_data(one),
+                        "cause": failing.as_data(one)}, None)  # fmt: skip
+    return _code_of(one, goal)
+
+
+def _code_at(goal: Goal) -> int:
+    """The code where the goal was reached before the run's end."""
+    return int(Exit.FINDINGS if goal == "failed" else Exit.OK)
+
+
+def _code_of(one: Overview, goal: Goal | None) -> int:
+    """The code where the run has ended; 1 for a good run that never came to its goal."""
+    status = one.status
+    if isinstance(goal, int) and status.exit_code == 0 and not events.reached(goal, one):
+        return int(Exit.FINDINGS)
     if one.smoke is not None and (one.smoke.passed or status.exit_code == 0):
         return int(Exit.OK if one.smoke.passed else Exit.FINDINGS)
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 
-def _looks(folder: RunFolder) -> Iterator[Overview]:
-    """The run, again and again, until it has ended; the last one has everything."""
+def _looks(folder: RunFolder) -> Iterator[tuple[Overview, tuple[MetricRow, ...]]]:
+    """The run and its newest rows, again and again, until it has ended; the last look has everything."""
     reading = overview.reader(folder)
     try:
         while True:
@@ -75,9 +117,9 @@ def _looks(folder: RunFolder) -> Iterator[Overview]:
                 view = reading.poll(ended=True)
                 while view.behind:
                     view = reading.poll(ended=True)
-                yield overview.describe(folder, view)
+                yield overview.describe(folder, view), reading.newest(view.rows)
                 return
-            yield one
+            yield one, reading.newest(one.view.rows)
             time.sleep(TURN)  # the log is a file of another process: nothing tells of a new line
     finally:
         reading.close()

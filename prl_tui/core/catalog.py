@@ -86,9 +86,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # tomllib's own is a ValueError; so is a number of 5,000 digits
-        if text.startswith("#!"):
-            from prl_tui.core import script_head
+        from prl_tui.core import script_head
 
+        if text.startswith("#!") or (path.suffix != ".toml" and script_head.exported(text)):
             raise ValueError(script_head.instead(path, text)) from None
         raise ValueError(_syntax(path, text, str(error))) from None
     return table

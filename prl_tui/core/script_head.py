@@ -15,6 +15,11 @@ _HEAD = 60
 """Lines in which the head of a script ends."""
 
 
+def exported(text: str) -> bool:
+    """Whether a file was written by an export, whatever its format."""
+    return seal.edited(text) is not None
+
+
 def instead(path: Path, text: str) -> str:
     """One or two sentences: this is a script, what to give in its place, and whether a hand changed it since."""
     lines = text.splitlines()[:_HEAD]

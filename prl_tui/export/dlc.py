@@ -35,7 +35,7 @@ def _platform() -> nodes.Platform:
 
 def export(plan: LaunchPlan) -> Export:
     """The start command of a plan."""
-    lines = ["#!/bin/sh", *nodes.comments(plan)]
+    lines = ["#!/bin/sh", *nodes.commented(plan)]
     lines.append(
         "# " + t("The start command of a PyTorch job: paste all of it, or run this file from mounted storage.")
     )
@@ -46,7 +46,7 @@ def export(plan: LaunchPlan) -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why DLC cannot run a plan, or ""."""
-    return nodes.refusal(plan, "PAI-DLC")
+    return nodes.refusal(plan, "PAI-DLC") or nodes.too_long(nodes.word(nodes.script(plan, _platform())))
 
 
 def _losses(plan: LaunchPlan, text: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import bash, command, dlc, env, oneline, slurm, toml
+from prl_tui.export import bash, command, dlc, dstack, env, oneline, pytorchjob, skypilot, slurm, toml, trainjob
 from prl_tui.export.model import Format
 
 FORMATS: dict[str, Format] = {
@@ -15,6 +15,10 @@ FORMATS: dict[str, Format] = {
         env.FORMAT,
         toml.FORMAT,
         slurm.FORMAT,
+        trainjob.FORMAT,
+        pytorchjob.FORMAT,
+        skypilot.FORMAT,
+        dstack.FORMAT,
         dlc.FORMAT,
     )
 }

@@ -33,9 +33,12 @@ class Format:
     name: str
     suffix: str
     """The ending of its files, by which the app's dialog knows it."""
-    make: Callable[[LaunchPlan], Export]
+    make: Callable[..., Export]
+    """The plan's text; what the format `asks` for comes by those names, as texts."""
     refusal: Callable[[LaunchPlan], str] = _fits
     """One sentence why a plan cannot be written so, or ""."""
+    asks: tuple[str, ...] = ()
+    """What it takes that no run config has, each a text that may be empty: `image`, `gpu_type`."""
 
     def refused(self, plan: LaunchPlan) -> str:
         """One sentence why the plan is not written, or "": a secret in it, or what the format itself refuses."""
@@ -43,11 +46,11 @@ class Format:
 
         return losses.secret(plan) or self.refusal(plan)
 
-    def __call__(self, plan: LaunchPlan) -> Export:
+    def __call__(self, plan: LaunchPlan, **told: str) -> Export:
         """The plan's text, sealed, with what every format has to say of it among its losses."""
         from prl_tui.export import losses
 
-        made = self.make(plan)
+        made = self.make(plan, **{name: told[name] for name in self.asks if name in told})
         return replace(made, text=seal.sealed(made.text), losses=(*made.losses, *losses.placeholders(plan)))
 
 

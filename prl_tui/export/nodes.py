@@ -18,7 +18,7 @@ from prl_tui.export.shell import literal
 from prl_tui.i18n import t
 
 LONGEST = 120_000
-"""Bytes of a script that fit in one argument: Linux takes 128 KiB."""
+"""Bytes that fit in one argument: Linux takes 128 KiB."""
 GPUS = "cuda_visible_devices"
 _NEEDED = ("nnodes", "node_rank", "master_addr", "master_port", GPUS)
 
@@ -40,16 +40,19 @@ class Platform:
     """What to do where `needs` are not there; one sentence."""
 
 
-def refusal(plan: LaunchPlan, title: str, longest: int = LONGEST) -> str:
-    """Why a platform's nodes cannot run a plan, or ""; `longest` is in bytes of the script."""
+def refusal(plan: LaunchPlan, title: str) -> str:
+    """Why a platform's nodes cannot run a plan, or ""."""
     if not set(_NEEDED) <= plan.config.recipe.by_key.keys():
         return t("{recipe} has no fields for nodes and GPUs, which {platform} decides.",
                  recipe=plan.config.recipe.name, platform=title)  # fmt: skip
-    if plan.launcher == "python" and (plan.config.number("nnodes") or 1) > 1:
-        return _one_process()
-    if len(bash.export(plan).text.encode()) > longest:
-        return t("The script is longer than {most} bytes, which one argument cannot hold.", most=longest)
-    return ""
+    return _one_process() if plan.launcher == "python" and (plan.config.number("nnodes") or 1) > 1 else ""
+
+
+def too_long(argument: str) -> str:
+    """Why a text cannot be one argument of a program, or ""."""
+    if len(argument.encode()) <= LONGEST:
+        return ""
+    return t("The script is longer than {most} bytes, which one argument cannot hold.", most=LONGEST)
 
 
 def _one_process() -> str:
@@ -141,8 +144,13 @@ def word(text: str) -> str:
 
 
 def comments(plan: LaunchPlan) -> list[str]:
-    """What the file says of itself, in lines in which no platform finds anything to expand."""
-    return [_apart(one_line(f"# {line}".rstrip()), " ") for line in header(plan)]
+    """What the file says of itself."""
+    return [one_line(f"# {line}".rstrip()) for line in header(plan)]
+
+
+def commented(plan: LaunchPlan) -> list[str]:
+    """The same, where a platform may expand even what stands in a comment: it finds nothing there."""
+    return [_apart(line, " ") for line in comments(plan)]
 
 
 def _apart(text: str, between: str) -> str:

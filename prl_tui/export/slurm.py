@@ -52,7 +52,7 @@ def export(plan: LaunchPlan) -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why Slurm cannot run a plan, or ""."""
-    return nodes.refusal(plan, SLURM.title)
+    return nodes.refusal(plan, SLURM.title) or nodes.too_long(bash.export(plan).text)
 
 
 def _directives(plan: LaunchPlan) -> Iterator[str]:

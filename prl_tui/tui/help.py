@@ -44,6 +44,7 @@ def watch_help() -> str:
             t("x  stop the run and all that it started"),
             t("P  after a smoke test that passed: the full run"),
             t("m  what changed since the recipe's last run"),
+            t("S  where each rank stands now (needs py-spy)"),
             t("q esc  leave; the run goes on     R  runs     c  configure"),
         ]
     )

@@ -10,6 +10,9 @@ import pytest
 
 from prl_tui.core import catalog, plan, seal
 from prl_tui.core.config import Source, resolve
+from prl_tui.core.recipe import Recipe
+from prl_tui.core.value import replace
+from prl_tui.export import nodes
 from prl_tui.export.formats import FORMATS, SUFFIX, fitting
 from tests.export.scripts import recipe, text_field
 
@@ -17,7 +20,9 @@ CUSTOM = catalog.load().recipes["custom"]
 TORCHRUN = resolve(CUSTOM, "torchrun")
 
 
-@pytest.mark.parametrize("name", ["bash", "env", "slurm", "toml", "dlc"])
+@pytest.mark.parametrize(
+    "name", ["bash", "env", "slurm", "toml", "dlc", "trainjob", "pytorchjob", "skypilot", "dstack"]
+)
 def test_a_file_knows_whether_it_was_edited(name: str) -> None:
     text = FORMATS[name](plan.build(TORCHRUN)).text
     assert seal.edited(text) is False
@@ -33,7 +38,7 @@ def test_endings_tell_the_formats_apart() -> None:
     assert len(set(SUFFIX.values())) == len(FORMATS)
 
 
-@pytest.mark.parametrize("name", ["bash", "slurm"])
+@pytest.mark.parametrize("name", ["bash", "slurm", "dlc", "trainjob", "skypilot"])
 def test_a_script_as_source_says_whether_a_hand_changed_it(
     cli: Callable[..., object], tmp_path: Path, name: str
 ) -> None:
@@ -106,3 +111,81 @@ def test_a_path_that_holds_a_secret_is_written_in_no_format(cli: Callable[..., o
 def test_what_only_resembles_a_secret_is_written(cli: Callable[..., object], value: str) -> None:
     words = ("export", "custom/torchrun", "--set", f"arguments=--x {value}", "--format", "oneline")
     assert cli(*words).code == 0  # type: ignore[attr-defined]
+
+
+def test_export_without_a_format_says_which_there_are(cli: Callable[..., object]) -> None:
+    result = cli("export", "custom/torchrun")
+    assert (result.code, result.out) == (2, "")  # type: ignore[attr-defined]
+    [line] = result.err.splitlines()  # type: ignore[attr-defined]
+    assert line.endswith(f"--format is needed, one of: {', '.join(FORMATS)}.")
+
+
+def test_what_no_run_config_has_is_said_by_an_option(cli: Callable[..., object]) -> None:
+    words = ("export", "prl-grpo/standard-4gpu", "--image", "reg.local/prl:1", "--json")
+    for name in ("trainjob", "pytorchjob"):
+        data = json.loads(cli(*words, "--format", name).out)  # type: ignore[attr-defined]
+        assert 'image: "reg.local/prl:1"' in data["text"]
+        assert not any("--image" in loss for loss in data["losses"])
+    for name, place in (("skypilot", '"H100:4"'), ("dstack", '"H100:4"')):
+        data = json.loads(cli(*words, "--gpu-type", "H100", "--format", name).out)  # type: ignore[attr-defined]
+        assert place in data["text"]
+        assert "reg.local/prl:1" in data["text"]
+        assert not any("--gpu-type" in loss or "--image" in loss for loss in data["losses"])
+
+
+def test_without_them_it_says_what_is_missing(cli: Callable[..., object]) -> None:
+    words = ("export", "prl-grpo/standard-4gpu", "--json", "--format")
+    for name, option, placeholder in (
+        ("trainjob", "--image", ""),
+        ("pytorchjob", "--image", "registry.example/your-image:tag"),
+        ("skypilot", "--gpu-type", "YOUR-GPU"),
+        ("dstack", "--gpu-type", ""),
+    ):
+        data = json.loads(cli(*words, name).out)  # type: ignore[attr-defined]
+        assert any(option in loss and placeholder in loss for loss in data["losses"])
+        assert placeholder in data["text"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(("--format", "bash", "--image", "x"), "the format bash has no place for it; trainjob, pytorchjob, skypilot, dstack would"),
+     (("--format", "trainjob", "--gpu-type", "H100"), "the format trainjob has no place for it; skypilot, dstack would"),
+     (("--format", "trainjob", "--image", "a b"), "--image a b: this cannot be one"),
+     (("--format", "trainjob", "--image", ""), "--image : this cannot be one"),
+     (("--format", "trainjob", "--image", "x" * 501), "this cannot be one"),
+     (("--format", "trainjob", "--image", "https://me:pass-word@reg/x"), "--image holds a secret"),
+     (("--format", "dstack", "--gpu-type", "H100:4"), "--gpu-type H100:4: this cannot be one; H100 would work")],
+)  # fmt: skip
+def test_an_option_that_cannot_be_carried_is_one_sentence(
+    cli: Callable[..., object], words: tuple[str, ...], told: str
+) -> None:
+    result = cli("export", "custom/torchrun", *words)
+    assert (result.code, result.out) == (2, "")  # type: ignore[attr-defined]
+    [line] = result.err.splitlines()  # type: ignore[attr-defined]
+    assert told in line
+    assert "pass-word" not in line
+
+
+@pytest.mark.parametrize("name", ["trainjob", "pytorchjob", "skypilot", "dstack", "dlc"])
+def test_a_platform_refuses_a_recipe_without_nodes_and_a_script_that_fits_in_no_argument(name: str) -> None:
+    assert "no fields for nodes and GPUs" in FORMATS[name].refusal(plan.build(resolve(recipe(text_field("a")))))
+    long = TORCHRUN.with_values({"arguments": ["x" * 130_000]}, Source.SET)
+    assert "The script is longer than" in FORMATS[name].refusal(plan.build(long))
+    middle = plan.build(TORCHRUN.with_values({"arguments": ["x" * 29_000]}, Source.SET))
+    assert bool(FORMATS[name].refusal(middle)) is (name == "trainjob")
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "job"),
+    [("PRL_Grpo", "Fast.1", "prl-grpo-fast-1"), ("中文", "", "prl"), ("3d", "x", "prl-3d-x"), ("a" * 50, "b", "a" * 40),
+     ("a" * 39, "b", "a" * 39), ("-", "--", "prl")],
+)  # fmt: skip
+def test_a_job_has_a_name_that_kubernetes_takes(name: str, preset: str, job: str) -> None:
+    made = plan.build(TORCHRUN)
+    config = replace(made.config, recipe=replace_name(name), preset=preset)
+    assert nodes.job_name(replace(made, config=config)) == job
+
+
+def replace_name(name: str) -> Recipe:
+    found = recipe(text_field("a"))
+    return Recipe(replace(found.data, name=name), found.fields, found.presets, found.origin)

@@ -1,12 +1,22 @@
 """Files for platforms: on every node the real engine's launcher gets exactly the plan's words, with that node's place.
 
 Judges: bash 5.2 and dash 0.5.12 run what each file starts, after the platform's own expansion; a recording launcher has
-argv and environment. tests/judges/platforms.py asks the platforms' own loaders.
+argv and environment; torchrun 2.13 and accelerate 1.15 make one world of two nodes. tests/judges/platforms.py asks the
+platforms' own loaders.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
 import shutil
+import socket
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +28,13 @@ from prl_tui.core import catalog, plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS, of_file
 from prl_tui.export.nodes import gpus
+from tests.export import goldens
 from tests.export.platforms import ADDRESS, NAMES, PORT, given, kubelet, started, text_of
 from tests.export.scripts import Bench, Outcome
 from tests.export.test_bash_quoting import TEXT
+from tests.export.test_bash_script import shellcheck
+from tests.export.test_slurm import NASTY, RANK, ranks
+from tests.judges import platforms
 
 RECIPES = catalog.load().recipes
 PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in r.presets]
@@ -28,7 +42,7 @@ PIECES = ["$(RANK)", "$(WORLD_SIZE)", "$$", "$$(RANK)", "$", "$(", "${{ secrets.
           "'", '"', "\n", "\\", "!!", "!x", "中文", "🚀", "\u2028", "\x85", "\ufeff", "\r", "\x1b", "# x",
           ": ", "- ", " ", "\t", "%"]  # fmt: skip
 VALUE = st.one_of(TEXT, st.lists(st.sampled_from(PIECES) | TEXT, min_size=1, max_size=4).map("".join))
-LAUNCHERS = ("torchrun", "accelerate", "swift", "python")
+NO_TERMINAL = "cannot set terminal process group|no job control in this shell|can't access tty"
 
 
 def custom(preset: str = "torchrun", **values: object) -> RunConfig:
@@ -39,7 +53,19 @@ def run(bench: Bench, name: str, config: RunConfig, cwd: Path | None = None, *, 
         processes: int = 2, cards: int = 0, **more: str) -> Outcome:  # fmt: skip
     """One node of an exported file."""
     env = {**given(name, nodes, rank, processes, cards or processes), **more}
-    return bench.run_words(started(name, text_of(name, config), env), cwd, **env)
+    return container(bench, name, text_of(name, config), cwd, **env)
+
+
+def container(bench: Bench, name: str, text: str, cwd: Path | None = None, **env: str) -> Outcome:
+    """What a node's container does, without what an interactive shell says of a missing terminal."""
+    outcome = bench.run_words(started(name, text, env), cwd, HOME=str(bench.bin), **env)
+    told = [line for line in outcome.err.splitlines(keepends=True) if not re.search(NO_TERMINAL, line)]
+    return replace(outcome, err="".join(told))
+
+
+def port(name: str, flag: str) -> list[str]:
+    """The flag with the platform's own port, where it has one."""
+    return [f"{flag}={PORT}"] if PORT in given(name).values() else []
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +104,7 @@ def test_two_nodes_of_torchrun(bench: Bench, name: str, rank: int) -> None:
     outcome = run(bench, name, custom("torchrun", nnodes=2), nodes=2, rank=rank)
     assert outcome.err == ""
     assert outcome.argv == ["torchrun", "--nproc_per_node=2", "--nnodes=2", f"--node_rank={rank}", f"--master_addr={ADDRESS}",
-                            f"--master_port={PORT}", "train.py"]  # fmt: skip
+                            *port(name, "--master_port"), "train.py"]  # fmt: skip
     assert not {"WORLD_SIZE", "RANK", "PET_NNODES", "PET_NODE_RANK"} & outcome.env.keys()
 
 
@@ -88,8 +114,9 @@ def test_two_nodes_of_accelerate_count_all_processes(bench: Bench, name: str, ra
     outcome = run(bench, name, custom("accelerate", nnodes=2), nodes=2, rank=rank)
     assert outcome.err == ""
     assert outcome.argv is not None
-    assert outcome.argv[:7] == ["accelerate", "launch", "--num_processes=4", "--num_machines=2", f"--machine_rank={rank}",
-                                f"--main_process_ip={ADDRESS}", f"--main_process_port={PORT}"]  # fmt: skip
+    wanted = ["accelerate", "launch", "--num_processes=4", "--num_machines=2", f"--machine_rank={rank}",
+              f"--main_process_ip={ADDRESS}", *port(name, "--main_process_port")]  # fmt: skip
+    assert outcome.argv[: len(wanted)] == wanted
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -99,7 +126,8 @@ def test_two_nodes_of_swift_have_its_variables(bench: Bench, name: str, rank: in
     assert outcome.err == ""
     assert outcome.argv is not None
     assert outcome.argv[0] == "swift"
-    wanted = {"NPROC_PER_NODE": "2", "NNODES": "2", "NODE_RANK": str(rank), "MASTER_ADDR": ADDRESS, "MASTER_PORT": PORT}
+    wanted = {"NPROC_PER_NODE": "2", "NNODES": "2", "NODE_RANK": str(rank), "MASTER_ADDR": ADDRESS}
+    wanted |= {"MASTER_PORT": PORT} if port(name, "") else {}
     assert wanted.items() <= outcome.env.items()
 
 
@@ -121,9 +149,9 @@ def test_python_on_several_nodes_is_refused_here_and_there(bench: Bench, name: s
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_that_knows_no_place_stops_unless_it_is_alone(bench: Bench, name: str) -> None:
     text = text_of(name, custom(nnodes=2))
-    outcome = bench.run_words(started(name, text, {}))
+    outcome = container(bench, name, text)
     assert (outcome.argv, outcome.code, len(outcome.err.splitlines())) == (None, 1, 1)
-    alone = bench.run_words(started(name, text_of(name, custom()), {}))
+    alone = container(bench, name, text_of(name, custom()))
     assert alone.argv == ["torchrun", "--nproc_per_node=2", "--standalone", "train.py"]
 
 
@@ -194,6 +222,17 @@ def test_the_longest_ending_says_the_format(name: str) -> None:
     assert found.name == name
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("launcher", ["torchrun", "python"])
+def test_shellcheck_finds_nothing_in_what_a_node_runs(name: str, launcher: str, tmp_path: Path) -> None:
+    path = tmp_path / "node.sh"
+    words = started(name, text_of(name, custom(launcher, cuda_visible_devices="2,5")), {})
+    text = words[2] if name in {"trainjob", "pytorchjob"} else words[-1]
+    path.write_text(f"#!/bin/bash\n{text}\n", "utf-8")
+    done = subprocess.run([shellcheck(), str(path)], capture_output=True, text=True, timeout=60)
+    assert done.stdout + done.stderr == ""
+
+
 # --- PAI-DLC ------------------------------------------------------------------------------------------------------
 
 
@@ -224,3 +263,88 @@ def test_dlc_uses_as_many_gpus_as_the_config_has(bench: Bench) -> None:
     assert outcome.argv is not None
     assert "--nproc_per_node=4" in outcome.argv
     assert outcome.env["CUDA_VISIBLE_DEVICES"] == "0,1,2,3"
+
+
+# --- real launchers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "launcher"), [("dlc", "torchrun"), ("trainjob", "torchrun"), ("pytorchjob", "accelerate")]
+)
+def test_two_nodes_of_a_real_launcher_are_one_world_with_every_value_whole(
+    name: str, launcher: str, tmp_path: Path
+) -> None:
+    engine = tmp_path / "train 中文.py"
+    engine.write_text(RANK)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    config = custom(launcher, script=str(engine), nnodes=2, nproc_per_node=1, arguments=["--path", NASTY], master_port=free,
+                    environment=[f"NOTE={NASTY}", "MY_TOKEN"])  # fmt: skip
+    text = text_of(name, config)
+    outside = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8",
+               "GLOO_SOCKET_IFNAME": "lo", "MY_TOKEN": "from,outside"}  # fmt: skip
+    nodes = []
+    for rank in (1, 0):
+        env = given(name, 2, rank, 1, 1, "127.0.0.1", str(free)) | outside
+        quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        nodes.append(subprocess.Popen(started(name, text, env), env=env, cwd=tmp_path, **quiet))  # type: ignore[call-overload]
+    try:
+        logs = [node.communicate(timeout=120)[0] for node in nodes]
+    finally:
+        for node in nodes:
+            node.kill()
+    assert [node.returncode for node in nodes] == [0, 0], logs
+    found = ranks(logs[1])
+    assert [(one["RANK"], one["WORLD_SIZE"], one["LOCAL_RANK"]) for one in found] == [("0", "2", "0"), ("1", "2", "0")]
+    assert all(one["argv"] == ["--path", NASTY] and one["NOTE"] == NASTY for one in found)
+    assert {one["MY_TOKEN"] for one in found} == {"from,outside"}
+
+
+# --- goldens and their judges -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, str]:
+    return goldens.texts()
+
+
+def test_the_files_are_the_judged_ones(written: dict[str, str]) -> None:
+    kept = {path.name: path.read_bytes() for path in goldens.HERE.iterdir() if path.suffix != ".json"}
+    assert {name: goldens.shape(text).encode() for name, text in written.items()} == kept
+
+
+@pytest.mark.parametrize("name", list(platforms.JUDGES))
+def test_the_platforms_own_loader_took_them_and_refused_a_wrong_key(name: str) -> None:
+    told = json.loads((goldens.HERE / f"{name}.verdicts.json").read_text("utf-8"))
+    files = sorted(goldens.HERE.glob(f"*{FORMATS[name].suffix}"))
+    assert {file: one["said"] for file, one in told["files"].items()} == {path.name: "accepted" for path in files}
+    assert {one["golden"] for one in told["files"].values()} == {
+        hashlib.sha256(p.read_bytes()).hexdigest() for p in files
+    }
+    assert told["control"]["said"].endswith("Error")
+
+
+@pytest.mark.parametrize("name", list(platforms.JUDGES))
+def test_a_loader_that_is_here_takes_them_now(written: dict[str, str], name: str) -> None:
+    package, ending, judge, key = platforms.JUDGES[name]
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"{package} is not in this environment; its verdicts are kept")
+    for file, text in written.items():
+        if file.endswith(ending):
+            assert platforms.verdict(judge, text) == "accepted"
+            assert platforms.verdict(judge, platforms.wrong(text, key)) != "accepted"
+
+
+@pytest.mark.parametrize("name", ["trainjob", "pytorchjob", "skypilot", "dstack"])
+def test_a_script_is_a_readable_block_unless_something_in_it_could_be_read_otherwise(
+    written: dict[str, str], name: str
+) -> None:
+    ending = FORMATS[name].suffix
+    assert "|\n" in written[f"prl-grpo{ending}"] or "|-\n" in written[f"prl-grpo{ending}"]
+    assert "|" not in goldens.shape(written[f"odd{ending}"])
+    assert max(map(len, written[f"odd{ending}"].splitlines())) > 5000

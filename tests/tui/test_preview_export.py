@@ -89,7 +89,16 @@ async def test_a_preview_that_comes_into_sight_by_a_resize_is_not_an_old_one(app
         await wait_for(pilot, lambda: "--max_completion_length 512 " in preview_text(place), "the value of now")
 
 
-@pytest.mark.parametrize(("name", "file"), [("bash", "run.sh"), ("toml", "run.toml"), ("command", "run.txt")])
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("bash", "run.sh"),
+        ("toml", "run.toml"),
+        ("command", "run.txt"),
+        ("dlc", "run.dlc.sh"),
+        ("dstack", "my.dstack.yml"),
+    ],
+)
 async def test_export_writes_the_format_that_the_ending_says(app, tmp_path, name, file):
     async with app().run_test(size=SMALL) as pilot:
         place = await configure(pilot)
@@ -99,7 +108,7 @@ async def test_export_writes_the_format_that_the_ending_says(app, tmp_path, name
         await save_as(pilot, str(target))
         await wait_for(pilot, target.exists, "the file")
         assert target.read_text() == FORMATS[name](place.session.verdict.plan).text
-        assert bool(target.stat().st_mode & 0o111) == (name == "bash")
+        assert bool(target.stat().st_mode & 0o111) == (name in {"bash", "dlc"})
         if name == "toml":
             assert config_file.read(target, place.session.catalog).preset == "standard-4gpu"
 

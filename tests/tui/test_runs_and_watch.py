@@ -187,6 +187,22 @@ async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
         await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "first of its" in n.message], "the first")
 
 
+async def test_shift_s_shows_where_a_live_run_stands_and_says_that_an_ended_one_has_no_process(app, start):
+    alive, over = start("import time\ndef stuck():\n    time.sleep(600)\nstuck()"), start("pass")
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        pilot.app.open_run(over)
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: "finished" in screen(pilot.app), "its end")
+        await pilot.press("S")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "No Python process" in n.message], "none")
+        pilot.app.open_run(alive)
+        await wait_for(pilot, lambda: alive.id in screen(pilot.app), "the other run")
+        await pilot.pause(0.5)
+        await pilot.press("S")
+        await wait_for(pilot, lambda: "stuck (" in screen(pilot.app), "the line in which it stands")
+
+
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(app, start, size):
     one = app()

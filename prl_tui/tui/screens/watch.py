@@ -57,6 +57,7 @@ class WatchScreen(Place):
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
         Binding("m", "changes", t("changes"), show=False, tooltip=t("What changed since the recipe's last run")),
+        Binding("S", "stacks", t("stacks"), show=False, tooltip=t("Where each rank stands now, by py-spy")),
         Binding("R", "app.go('runs')", t("runs"), show=False),
         Binding("c", "app.go('configure')", t("configure"), show=False),
         Binding("escape", "back", show=False),
@@ -269,6 +270,12 @@ class WatchScreen(Place):
         from prl_tui.tui import changed
 
         changed.show(self.prl, self.folder)
+
+    def action_stacks(self) -> None:
+        """Where each rank stands now."""
+        from prl_tui.tui import stacks
+
+        stacks.show(self.prl, self.folder)
 
     def action_zoom(self) -> None:
         """One pane, or all of them."""

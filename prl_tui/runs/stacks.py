@@ -1,0 +1,185 @@
+"""Where each Python process of a run stands now: its stacks by py-spy, kept in the run's folder. For ranks that hang.
+
+py-spy reads a process from outside and changes nothing in it; the process pauses for some milliseconds. It needs leave
+to look at other processes: the same user and no ptrace restriction, or root; a container needs SYS_PTRACE.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from prl_tui import atomic
+from prl_tui.i18n import t
+from prl_tui.runs import proctree, stop
+from prl_tui.runs.folder import RunFolder, Started, read_started
+from prl_tui.runs.place import here
+
+FOLDER = "stacks"
+"""Below the run's folder: one folder for each time that somebody asked."""
+WITHIN = 20.0
+"""Seconds that one process may take: one in an uninterruptible wait cannot be read."""
+_SHOWN = 6
+"""Innermost frames of a thread that a summary shows."""
+
+
+class StacksError(Exception):
+    """The stacks of this run cannot be read; the message is one sentence with a way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One process."""
+
+    pid: int
+    rank: int | None
+    """None for the launcher and what is no rank's own process."""
+    command: str
+    text: str
+    """What py-spy says: every thread, innermost frame first; "" where it could not read it."""
+    problem: str = ""
+    """One sentence why there is no text."""
+
+    @property
+    def name(self) -> str:
+        """The name of its file, without the ending."""
+        return f"rank-{self.rank}" if self.rank is not None else f"pid-{self.pid}"
+
+    def top(self) -> list[str]:
+        """The innermost frames of the thread that works: the main one, or the first that py-spy calls active."""
+        threads = [block.splitlines() for block in self.text.split("\n\n") if block.startswith("Thread ")]
+        chosen = next((one for one in threads if '"MainThread"' in one[0]), threads[0] if threads else [])
+        return [line.strip() for line in chosen[1 : 1 + _SHOWN]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """All processes of a run at one moment."""
+
+    place: Path
+    """The folder with one text file a process."""
+    found: tuple[Stack, ...]
+
+
+def read(folder: RunFolder) -> Stacks:
+    """Read every Python process of a live run of this place, ranks first, and keep the texts; StacksError if none can be."""
+    started = read_started(folder)
+    if isinstance(started, Started) and not started.is_at(here()):
+        raise StacksError(
+            t("Run {id} belongs to {host}: its stacks can be read there.", id=folder.id, host=started.host)
+        )
+    processes = [(seen, _environment(seen.pid)) for seen in stop.leftovers(folder) if _is_python(seen.pid)]
+    if not processes:
+        raise StacksError(t("No Python process of run {id} lives.", id=folder.id))
+    program = _program(folder)
+    if program is None:
+        raise StacksError(
+            t("py-spy is not here; `python -m pip install py-spy` beside prl-tui or in the training environment would work.")
+        )  # fmt: skip
+    ranks = _ranks(processes)
+    with ThreadPoolExecutor(max_workers=min(8, len(processes))) as pool:
+        found = list(pool.map(lambda one: _stack(program, one[0].pid, ranks.get(one[0].pid)), processes))
+    found.sort(key=lambda one: (one.rank is None, one.rank or 0, one.pid))
+    return Stacks(_keep(folder, found), tuple(found))
+
+
+def _ranks(processes: list[tuple[proctree.Seen, dict[str, str]]]) -> dict[int, int]:
+    """Rank by pid: a rank's own process has RANK and a parent without it; its loaders inherit the variable."""
+    with_rank = {seen.pid: value["RANK"] for seen, value in processes if value.get("RANK", "").isdigit()}
+    return {seen.pid: int(with_rank[seen.pid]) for seen, _ in processes
+            if seen.pid in with_rank and seen.parent not in with_rank}  # fmt: skip
+
+
+def _environment(pid: int) -> dict[str, str]:
+    try:
+        raw = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return {}
+    pairs = (item.partition(b"=") for item in raw.split(b"\0"))
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def _is_python(pid: int) -> bool:
+    try:
+        return Path(os.readlink(f"/proc/{pid}/exe")).name.startswith("python")  # noqa: PTH115
+    except OSError:
+        return False
+
+
+def _program(folder: RunFolder) -> str | None:
+    """py-spy: beside this interpreter, beside the run's program, or on the PATH."""
+    info = folder.info()
+    words = info.get("argv") if isinstance(info, dict) else None
+    beside = [Path(sys.executable).parent]
+    if isinstance(words, list) and words and os.sep in str(words[0]):
+        beside.append(Path(str(words[0])).parent)
+    places = os.pathsep.join([*map(str, beside), os.environ.get("PATH", os.defpath)])
+    return shutil.which("py-spy", path=places)
+
+
+def _stack(program: str, pid: int, rank: int | None) -> Stack:
+    command = proctree.command_of(pid)
+    try:
+        done = subprocess.run(
+            [program, "dump", "--pid", str(pid)], capture_output=True, text=True, errors="replace", timeout=WITHIN, check=False
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Stack(pid, rank, command, "", t("not read within {n} seconds: it waits in the kernel", n=int(WITHIN)))
+    except OSError as error:
+        return Stack(
+            pid, rank, command, "", t("{path} cannot be run: {reason}", path=program, reason=error.strerror or error)
+        )
+    if done.returncode == 0:
+        return Stack(pid, rank, command, done.stdout)
+    return Stack(pid, rank, command, "", _reason(done.stderr))
+
+
+def _reason(said: str) -> str:
+    if "permission" in said.lower():
+        return t(
+            "the system forbids looking into it: run prl-tui as the same user or root; a container needs SYS_PTRACE"
+        )
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return lines[0] if lines else t("py-spy gave no reason")
+
+
+def _keep(folder: RunFolder, found: list[Stack]) -> Path:
+    """Write the texts; StacksError where the folder takes none."""
+    place = folder.path / FOLDER / time.strftime("%Y%m%d-%H%M%S")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for one in found:
+            atomic.write_text(place / f"{one.name}.txt", one.text or one.problem + "\n")
+    except OSError as error:
+        raise StacksError(
+            t("{path} cannot be written: {reason}.", path=place, reason=error.strerror or error)
+        ) from None
+    return place
+
+
+def lines(stacks: Stacks) -> list[str]:
+    """For a person: each process with the frames in which it stands, where the whole texts are."""
+    out = []
+    for one in stacks.found:
+        title = t("rank {rank}", rank=one.rank) if one.rank is not None else one.command
+        out.append(f"{title} (pid {one.pid})")
+        out += [f"  {line}" for line in one.top()] or [f"  {one.problem}"]
+    return [*out, "", t("Every thread of each: {place}", place=stacks.place)]
+
+
+def as_data(stacks: Stacks) -> dict[str, object]:
+    """For --json."""
+    return {
+        "place": str(stacks.place),
+        "processes": [
+            {"pid": one.pid, "rank": one.rank, "command": one.command, "top": one.top(), "problem": one.problem,
+             "file": str(stacks.place / f"{one.name}.txt")}
+            for one in stacks.found
+        ],
+    }  # fmt: skip

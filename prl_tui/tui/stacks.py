@@ -1,0 +1,30 @@
+"""Where each rank stands now, in a dialog; py-spy is asked on a thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prl_tui.i18n import t
+from prl_tui.tui.cells import safe_lines
+
+if TYPE_CHECKING:
+    from prl_tui.runs.folder import RunFolder
+    from prl_tui.tui.app import PrlApp
+
+
+def show(app: PrlApp, folder: RunFolder) -> None:
+    """Read them, then open the dialog; what stands against it is said."""
+    app.tell(t("Reading the stacks of every rank; it takes a few seconds."))
+
+    def work() -> None:
+        from prl_tui.runs import stacks
+        from prl_tui.tui.screens.dialogs import Help
+
+        try:
+            text = "\n".join(stacks.lines(stacks.read(folder)))
+        except stacks.StacksError as error:
+            app.call_later(app.tell, str(error), "error")
+            return
+        app.call_later(app.push_screen, Help(safe_lines(text)))
+
+    app.run_worker(work, name="stacks", description="read the stacks of a run", thread=True, exit_on_error=False)
