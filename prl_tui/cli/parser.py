@@ -142,6 +142,7 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grep", metavar="RE", help=t("only lines that match"))
     parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
     parser.add_argument("--completions", action="store_true", help=t("what the model answered, with its rewards"))
+    parser.add_argument("--gpus", action="store_true", help=t("what its GPUs and its host did, recorded while it ran"))
     _json(parser)
 
 
