@@ -105,6 +105,7 @@ class RunReader:
         self._next_scan = 0.0
         self._pace = _PaceOfTable()
         self._view = RunView()
+        self._table: MetricTable | None = None
 
     @classmethod
     def of_folder(
@@ -121,6 +122,10 @@ class RunReader:
     def view(self) -> RunView:
         """What the last poll found."""
         return self._view
+
+    def newest(self, count: int) -> tuple[MetricRow, ...]:
+        """The last `count` metric rows of the last poll, or as many as are kept (`MetricTable`)."""
+        return self._table.newest(count) if self._table is not None else ()
 
     def poll(self, budget: int = 4 << 20, ended: bool = False) -> RunView:
         """Read at most about `budget` new bytes of each file. `ended`: the run is over, nothing more is written."""
@@ -176,7 +181,7 @@ class RunReader:
     def _build(self) -> RunView:
         console, metrics = self._console, self._metrics
         from_file = metrics is not None and metrics.table.count > 0
-        table = metrics.table if metrics is not None and from_file else console.table
+        self._table = table = metrics.table if metrics is not None and from_file else console.table
         bar = console.bar
         train = table.last.get("train")
         progress = progress_of(train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch)

@@ -22,7 +22,7 @@ def preview_text(place):
 
 
 def written(place, name):
-    return FORMATS[name](place.session.verdict.plan).text.rstrip("\n")
+    return FORMATS[name](place.session.verdict.plan).text.rstrip("\r\n").replace("\r\n", "\n")
 
 
 async def export(pilot, name="bash"):

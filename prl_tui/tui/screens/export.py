@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 FIRST = "bash"
 """The format that the cursor begins on: what most platforms take."""
 
+ENDING = 17
+"""Cells of a file's ending, where there is room for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -77,12 +80,11 @@ class FormatList(Rows):
         one = self.choices[y]
         here = y == self.cursor
         role = "muted" if one.refusal else "accent" if here else ""
-        ending = max(0, width - 13)
-        suffix = one.suffix if len(one.suffix) <= ending else f"…{one.suffix[one.suffix.rindex('.') :]}"
+        ending = ENDING if width >= ENDING + 14 else 0
         return [
             ("▸ " if here else "· " if one.refusal else "  ", "mark" if here else "muted"),
             (fit(one.name, max(4, width - 2 - ending)), role),
-            (fit(suffix, ending, right=True), "muted"),
+            (fit(one.suffix, ending, right=True) if ending else "", "muted"),
         ]
 
 
@@ -143,12 +145,12 @@ class ExportScreen(Dialog[None]):
         align: left top; background: $background;
         #export-head { height: 1; background: $panel; }
         #export-middle { height: 1fr; }
-        #formats { width: 26; }
+        #formats { width: 38; }
         #export-text { width: 1fr; }
         #formats, #export-text, #export-losses { border: round $panel-lighten-2; border-title-color: $text; padding: 0 1; }
+        &.-narrow #formats { width: 20; }
         #formats:focus, #export-text:focus, #export-losses:focus { border: round $primary; }
     }
-    ExportScreen.-wide #formats { width: 34; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "save", t("save"), show=False),
