@@ -22,14 +22,18 @@ _PAGE = 1000
 
 
 def logs(args: argparse.Namespace) -> int:
-    """`prl-tui logs RUN`: the launcher's log, one rank's, or what the model answered."""
+    """`prl-tui logs RUN`: the launcher's log, one rank's, what the model answered, or what the GPUs did."""
     folder = running.find(args.run)
     if args.completions:
         from prl_tui.cli.answers import answers
 
         return answers(folder, args)
+    if args.gpus:
+        from prl_tui.cli.gpu_rows import rows
+
+        return rows(folder, args)
     if args.json:
-        raise CommandError(t("--json goes with --completions; a log is text."))
+        raise CommandError(t("--json goes with --completions and --gpus; a log is text."))
     try:
         wanted = re.compile(args.grep) if args.grep else None
     except re.error as error:

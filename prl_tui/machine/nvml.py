@@ -63,8 +63,10 @@ _CLOCK_SM, _CLOCK_MEMORY, _ON_DIE = 1, 2, 0
 class Nvml:
     """The driver's library, opened once and kept open between sweeps."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, *, processes: bool = True) -> None:
+        """`processes`: ask who uses each GPU too, which is most of a sweep's cost."""
         self._clock = clock
+        self._with_processes = processes
         self._binding: ModuleType | None = None
         self._driver: str | None = None
         self._cuda: str | None = None
@@ -148,7 +150,9 @@ class Nvml:
             clock_reasons=_clock_reasons(reads, handle),
             mig=mig,
             mig_instances=tuple(found for found, _ in instances),
-            processes=self._processes(binding, reads, [handle, *(one for _, one in instances)]),
+            processes=self._processes(binding, reads, [handle, *(one for _, one in instances)])
+            if self._with_processes
+            else None,
             missing=reads.missing,
         )
         if reads.lost:

@@ -67,7 +67,7 @@ class Job:
     share: bool = False
     """Start although another run has reserved some of its GPUs."""
     recorded: bool = False
-    """Write down what the run is made of (`snapshot`), while it runs."""
+    """Write down what the run is made of (`snapshot`) and what its GPUs and host do (`recorder`), beside it."""
     info: Mapping[str, object] = field(default_factory=dict)
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
@@ -202,6 +202,7 @@ def _information(folder: RunFolder, job: Job) -> dict[str, object]:
         "env": dict(job.env),
         "cwd": str(job.cwd.absolute()),
         "per_rank_logs": job.per_rank_logs,
+        "gpus": dict(job.gpus),
         **given,
         **here(),
         "schema": records.SCHEMA,

@@ -2,13 +2,12 @@
 
     stdin: {"environment": {…}} → writes RUN_DIR/snapshot.json and RUN_DIR/code-N.patch
 
-Written by a process of its own, started once the run has begun, so that a launch waits for nothing of it. Each part
+Written by a process of its own, which the recorder starts a second after the run, so that neither waits for it. Each part
 is written as soon as it is known; a driver that hangs costs the names of the GPUs, nothing else.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -46,8 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     folder = RunFolder(Path(words[0]))
     given = json.loads(sys.stdin.buffer.read() or b"{}").get("environment")
-    with contextlib.suppress(OSError):
-        os.nice(10)  # the run itself goes first
     try:
         collect(folder, given if isinstance(given, dict) else {})
     except OSError as error:  # a full disk, a folder that was removed: the run is none the worse

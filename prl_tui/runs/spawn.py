@@ -82,13 +82,15 @@ def watcher(folder: RunFolder, steps: int) -> None:
 
 
 def recorder(folder: RunFolder, added: Mapping[str, str]) -> None:
-    """Start what writes down what the run was made of. Best effort: the run is none the worse without it.
+    """Start what records the run, and a moment later what it was made of. The run is none the worse without it.
 
-    The environment goes through a file without a name: it may hold secrets, and nobody waits for a reader.
+    It is one process at low priority, so that it does not stand in the way of a run that is just starting, and none
+    of the run's: without its mark, in a session of its own. The environment goes through a file without a name: it
+    may hold secrets, and nobody waits for a reader.
     """
     given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
-    command = child.python_argv("prl_tui.runs.snapshot", str(folder.path))
+    command = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot")
     with contextlib.suppress(OSError), tempfile.TemporaryFile() as order:
         order.write(json.dumps({"environment": given}).encode())
         order.seek(0)
@@ -97,6 +99,11 @@ def recorder(folder: RunFolder, added: Mapping[str, str]) -> None:
                 command, env=around, cwd="/", stdin=order, stdout=narration, stderr=narration, start_new_session=True
             )
         process.returncode = 0  # it outlives this process, or is nothing to it
+        os.setpriority(os.PRIO_PROCESS, process.pid, LOW)
+
+
+LOW = 10
+"""Niceness of what only looks on."""
 
 
 def _take(path: Path) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -115,10 +116,15 @@ def remove(folder: RunFolder) -> Kept | None:
     kept = why_kept(folder)
     if kept is not None:
         return kept
+    hidden = folder.path.with_name(f".{folder.id}.removed")  # what still writes there finds no folder any more
     try:
-        shutil.rmtree(folder.path)
+        folder.path.rename(hidden)
+        shutil.rmtree(hidden)
     except OSError as problem:
-        return Kept(t("{path} cannot be removed: {reason}", path=problem.filename, reason=problem.strerror))
+        with contextlib.suppress(OSError):
+            hidden.rename(folder.path)
+        path = str(problem.filename).replace(hidden.name, folder.id)
+        return Kept(t("{path} cannot be removed: {reason}", path=path, reason=problem.strerror))
     return None
 
 
@@ -132,7 +138,7 @@ def _new_id() -> str:
 def _created(entry: os.DirEntry[str]) -> float | None:
     """Seconds since 1970; None when the entry is no run."""
     try:
-        if not entry.is_dir():
+        if entry.name.startswith(".") or not entry.is_dir():
             return None
         record = records.read_record(Path(entry.path, records.RUN))
         if record is None and not _ID.fullmatch(entry.name):

@@ -58,7 +58,7 @@ def runs_help() -> str:
             "",
             t("enter  watch        x  stop        D  delete an ended run"),
             t("m  what changed since the recipe's last run"),
-            t("S  end processes that outlived their run"),
+            t("W  end processes that outlived their run"),
             t("o  its settings in the form        c  configure      q  quit"),
         ]
     )

@@ -20,6 +20,7 @@ from prl_tui.runs.folder import read_started
 from prl_tui.runs.state import status
 
 PASS = (sys.executable, "-c", "pass")
+RECORDED = launcher.Job(PASS, recorded=True, gpus={"GPU-0": 0}, port=29500, info={"activation": {"kind": "this"}})
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 
 
@@ -39,7 +40,7 @@ def finished(folder):
 
 
 def pairs(root, count):
-    bare, start, whole = [], [], []
+    bare, start, whole, recorded = [], [], [], []
     for _ in range(count):
         bare.append(seconds(lambda: subprocess.run(PASS, stdout=subprocess.DEVNULL)))
         begin = time.perf_counter()
@@ -47,11 +48,16 @@ def pairs(root, count):
         start.append(time.perf_counter() - begin)
         finished(folder)
         whole.append(time.perf_counter() - begin)
+        recorded.append(seconds(lambda: finished(launcher.start(root, RECORDED))))
+        time.sleep(1.5)  # what writes down the run is at work for a moment
     print(f"bare subprocess, python -c pass   {median_ms(bare):8.1f} ms")
     print(f"start() until it returns          {median_ms(start):8.1f} ms")
     print(f"start() until the exit record     {median_ms(whole):8.1f} ms")
     difference = [one - other for one, other in zip(whole, bare, strict=True)]
+    added = [one - other for one, other in zip(recorded, bare, strict=True)]
+    print(f"overhead of that one              {median_ms(added):8.1f} ms")
     ratio = statistics.median(whole) / statistics.median(bare)
+    print(f"the same, reserved and recorded   {median_ms(recorded):8.1f} ms")
     print(f"overhead of a pair                {median_ms(difference):8.1f} ms   ratio {ratio:.2f}   ({count} pairs)")
 
 

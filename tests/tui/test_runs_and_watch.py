@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, proctree, stop
+from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Help, Question
@@ -158,12 +160,12 @@ async def test_sweep_asks_with_the_safe_answer_first_and_ends_what_outlived_its_
         folder = start("import time; time.sleep(600)")
         place = await runs_screen(pilot)
         await wait_for(pilot, lambda: place.rows.runs, "the run")
-        await pilot.press("S")
+        await pilot.press("W")
         await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "No process" in n.message], "none yet")
         started = read_started(folder)
         os.kill(started.supervisor[0], signal.SIGKILL)
         await wait_for(pilot, lambda: not proctree.is_alive(started.supervisor), "the supervisor's death")
-        await pilot.press("S")
+        await pilot.press("W")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
         await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
         assert proctree.is_alive(started.leader)
@@ -309,3 +311,27 @@ async def watch_from_runs(pilot, folder):
     await wait_for(pilot, lambda: [one for one in pilot.app.screen.rows.runs if one.id == folder.id], "the run")
     await pilot.press("enter")
     await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+
+
+CAPTURES = Path(__file__).parent.parent / "fixtures" / "engine_runs"
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_log_of_a_run_that_nobody_launched_here_opens_in_the_same_screen(app, tmp_path, size):
+    """A real console of ms-swift 4.6.0 whose rank 1 raised."""
+    shutil.copy(CAPTURES / "fail_rank1_raises" / "console.raw", tmp_path / "night.log")
+    async with app().run_test(size=size, notifications=True) as pilot:
+        await configure(pilot)
+        pilot.app.open_run(bare.find(str(tmp_path), tmp_path))
+        await wait_for(
+            pilot, lambda: "✗ rank 1: RuntimeError: reward function failed" in screen(pilot.app), "its cause"
+        )
+        await wait_for(pilot, lambda: "step 3 / 12" in screen(pilot.app), "how far it came")
+        await pilot.press("d")
+        await wait_for(pilot, lambda: "[rank1]: RuntimeError" in screen(pilot.app), "the line in the log")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: "cannot be stopped" in screen(pilot.app), "that it is none of ours")
+        with (tmp_path / "night.log").open("a") as file:
+            file.write("one more line\n")
+        await pilot.press("end")
+        await wait_for(pilot, lambda: "one more line" in screen(pilot.app), "the log goes on")

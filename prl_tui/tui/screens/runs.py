@@ -120,7 +120,7 @@ class RunsScreen(Place):
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         Binding("D,delete", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
-        Binding("S", "sweep", t("sweep"), show=False, tooltip=t("Find and end processes that outlived their run")),
+        Binding("W", "sweep", t("sweep"), show=False, tooltip=t("Find and end processes that outlived their run")),
         Binding("m", "changes", t("changes"), tooltip=t("What changed since the recipe's last run")),
         Binding("c,escape", "app.go('configure')", t("configure")),
         Binding("question_mark", "help", t("help")),

@@ -33,6 +33,8 @@ from prl_tui.tui.widgets.top_bar import TopBar
 if TYPE_CHECKING:
     from prl_tui.telemetry.series import Series
 
+RECALLED = 120
+"""Rows of the GPU history that are drawn at once."""
 LINGER = 10
 """Seconds that a demo stays open after its end."""
 
@@ -100,8 +102,23 @@ class WatchScreen(Place):
         self._show_tab(0)
         self.query_one(LogView).focus()
         self._look()
+        self.run_worker(
+            self._recall, name="history", description="read the GPU history", thread=True, exit_on_error=False
+        )
         self.set_interval(0.1, self._read_log)
         self.set_interval(0.25, self._look)
+
+    def _recall(self) -> None:
+        """What the GPUs did before anybody looked, from the run's own record; on a thread."""
+        from prl_tui.telemetry import gpu_history
+
+        found = gpu_history.utilizations(self.folder.path / gpu_history.FILE, RECALLED)
+        if found:
+            self.app.call_later(self._recalled, found)
+
+    def _recalled(self, found: dict[str, list[int | None]]) -> None:
+        if self.is_attached and self.query("#gpus"):
+            self.query_one(GpuTable).recall(found)
 
     # --- drawing --------------------------------------------------------------------------------------------------
 

@@ -108,6 +108,13 @@ class GpuTable(Widget):
         self._cursor = 0
         self._history: dict[str, deque[int | None]] = {}
 
+    def recall(self, samples: Mapping[str, Sequence[int | None]]) -> None:
+        """Utilisations from before anybody looked, by UUID, the newest last; what was seen since stays behind them."""
+        for key, earlier in samples.items():
+            seen = self._history.get(key, ())
+            self._history[key] = deque([*earlier, *seen], maxlen=_SAMPLES)
+        self.refresh()
+
     # --- what the screen says -------------------------------------------------------------------------------------
 
     def show(self, reading: Reading) -> None:
