@@ -68,9 +68,12 @@ def _base(source: str) -> RunConfig:
 
     if source.endswith(".toml") or _exists(source):
         try:
-            return config_file.read(Path(source), catalog(quiet=True))
+            config = config_file.read(Path(source), catalog(quiet=True))
         except ValueError as error:
             raise CommandError(str(error)) from None
+        if config_file.edited(Path(source)):
+            print(t("{path} was changed by hand after its export.", path=source), file=sys.stderr)
+        return config
     if recipe is not None:
         raise CommandError(config_file.no_preset(preset, name, list(recipe.presets)))
     run = _from_run(source)
