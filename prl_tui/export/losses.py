@@ -29,6 +29,9 @@ def unsealed() -> str:
 def secret(plan: LaunchPlan) -> str:
     """One sentence that names the field whose value is a key, a token or a password, by its look or its flag; or ""."""
     config = plan.config
+    for key, setting in config.settings.items():
+        if setting.secret:
+            return _kept(key)
     for argument in plan.arguments:
         if argument.key and secrets.hidden_words(argument.words) != argument.words:
             return _kept(argument.key)
