@@ -1,0 +1,292 @@
+"""The fault table: each row breaks a real run on purpose and says what must be true afterwards.
+
+Everything runs without torch; rows of tests/runs that need a disk, a terminal or torchrun stay there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from prl_tui.runs import claims, launcher, lock, records, stop, store, sweep
+from prl_tui.runs.state import status
+from prl_tui.telemetry import gpu_history
+from tests.faults.conftest import QUICK, UUID, stopped
+from tests.runs.helpers import ended, is_living, supervisor_of, until, write
+
+pytestmark = pytest.mark.slow
+
+
+def kill(pid, number=signal.SIGKILL):
+    os.kill(pid, number)
+    if number == signal.SIGKILL:
+        until(lambda: not is_living(pid), f"the death of {pid}")
+
+
+def test_nothing_breaks(tree):
+    """The row that shows that the others can fail."""
+    one = tree("brief")
+    seen = ended(one.folder)
+    assert (seen.state, seen.exit_code) == ("finished", 0)
+    assert (one.lost(), one.said()) == (0, 3 * 200 * 200)
+    one.clean()
+
+
+def test_sigkill_of_the_supervisor(tree):
+    """Lost, never finished; its claim holds as long as its processes do; sweep ends exactly them."""
+    one = tree("deaf")
+    kill(supervisor_of(one.folder))
+    assert status(one.folder).state == "lost"
+    assert [claim.run for claim in claims.held(one.root)] == [one.folder.id]
+    with pytest.raises(launcher.LaunchError, match="reserved"):
+        launcher.start(one.root, launcher.Job(("true",), gpus={UUID: 0}))
+    assert store.remove(one.folder) is not None
+    (found,) = sweep.find(one.root)
+    assert {left.pid for left in found.processes} == set(one.pids.values())
+    one.clean()
+    assert status(one.folder).state == "stopped"
+
+
+def test_sigkill_of_the_recorder(tree):
+    """The run goes on; its history stops, and is no less readable for that."""
+    one = tree("polite")
+    path = one.folder.path / gpu_history.FILE
+    until(lambda: list(gpu_history.read(path)), "a row")
+    for pid in one.recorders():
+        kill(pid)
+    assert status(one.folder).state == "starting"
+    assert list(gpu_history.read(path))
+    assert stopped(one).was_stopped
+    assert one.lost() == 0
+    one.clean()
+
+
+def test_sigkill_of_the_launcher_alone(tree):
+    """What it leaves is ended by the supervisor and counted; the run failed with the shell's code for it."""
+    one = tree("polite")
+    kill(one.pids["leader"])
+    seen = ended(one.folder, 40)
+    assert (seen.state, seen.exit_code) == ("failed", 137)
+    assert json.loads((one.folder.path / "exit.json").read_text())["strays"] == 2
+    assert one.lost() == 0
+    one.clean()
+
+
+@pytest.mark.parametrize("member", ["session", "daemon"])
+def test_sigkill_of_one_member(tree, member):
+    """The others are not told; a stop still ends all of them."""
+    one = tree("polite")
+    kill(one.pids[member])
+    assert status(one.folder).state == "starting"
+    stopped(one)
+    assert one.lost() == 0
+    one.clean()
+
+
+def test_hang_up_of_the_supervisor_and_the_whole_tree(tree):
+    """The supervisor stays; writers that a hang-up ends are an end like any other."""
+    one = tree("polite")
+    kill(supervisor_of(one.folder), signal.SIGHUP)
+    for pid in one.pids.values():
+        kill(pid, signal.SIGHUP)
+    seen = ended(one.folder)
+    assert (seen.state, seen.exit_code) == ("failed", 129)
+    assert one.lost() == 0
+    one.clean()
+
+
+def test_the_supervisor_is_suspended_for_a_while(tree):
+    """The writers wait at the full pipe; nothing is lost once it goes on."""
+    one = tree("polite")
+    kill(supervisor_of(one.folder), signal.SIGSTOP)
+    before = one.said()
+    until(lambda: one.said() > before + 100_000, "more output than was read")
+    kill(supervisor_of(one.folder), signal.SIGCONT)
+    stopped(one)
+    assert one.lost() == 0
+    one.clean()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', '{"schema": 1}'])
+def test_its_state_file_is_damaged(tree, text):
+    """Alive, as its lock says; nobody signals anything, nobody deletes it, its GPUs stay its own."""
+    one = tree("polite")
+    path = one.folder.path / records.STATE
+    whole = path.read_text()
+    path.write_text(text)
+    assert status(one.folder).state == "unknown"
+    assert stop.stop(one.folder, QUICK).refused
+    assert sweep.find(one.root) == []
+    assert store.remove(one.folder) is not None
+    assert [claim.run for claim in claims.held(one.root)] == [one.folder.id]
+    assert all(map(is_living, one.pids.values()))
+    path.write_text(whole)
+    stopped(one)
+    one.clean()
+
+
+def test_its_lock_file_is_deleted(tree):
+    """The supervisor's birth speaks for it then."""
+    one = tree("polite")
+    (one.folder.path / records.LOCK).unlink()
+    assert status(one.folder).state == "starting"
+    assert sweep.find(one.root) == []
+    assert [claim.run for claim in claims.held(one.root)] == [one.folder.id]
+    stopped(one)
+    one.clean()
+
+
+def test_locks_do_not_work(without_locks, tree):
+    """A run on such a file system starts, is seen, keeps its claim, and is stopped; the recorder ends with it."""
+    one = tree("polite")
+    assert status(one.folder).state == "starting"
+    assert sweep.find(one.root) == []
+    with pytest.raises(launcher.LaunchError, match="reserved"):
+        launcher.start(one.root, launcher.Job(("true",), gpus={UUID: 0}))
+    assert store.remove(one.folder) is not None
+    stopped(one)
+    assert one.lost() == 0
+    one.clean()
+
+
+def test_locks_do_not_work_and_the_supervisor_is_killed(without_locks, tree):
+    one = tree("deaf")
+    kill(supervisor_of(one.folder))
+    assert status(one.folder).state == "lost"
+    one.clean()
+
+
+def test_all_of_its_pids_have_come_round_again(tree):
+    """The numbers live, with other births: lost, and nobody else's process is signalled."""
+    one = tree("brief")
+    ended(one.folder)
+    state = json.loads((one.folder.path / "state.json").read_text())
+    until(lambda: not lock.held(one.folder.path / records.LOCK), "its supervisor's end")
+    (one.folder.path / "exit.json").unlink()
+    other = {"pid": os.getpid(), "ticks": state["leader"]["ticks"]}
+    write(one.folder, "state", {**state, "supervisor": other, "leader": other})
+    assert status(one.folder).state == "lost"
+    assert stop.stop(one.folder, QUICK).code == "ended"
+    assert sweep.find(one.root) == []
+    assert claims.held(one.root) == []
+    one.clean()
+
+
+@pytest.mark.parametrize("place", [{"host": "another"}, {"pid_namespace": "pid:[1]"}], ids=lambda p: next(iter(p)))
+def test_it_is_of_another_host_or_pod(tree, place):
+    """Elsewhere, not lost; no stop, no sweep, no deletion, and its GPUs are its own while it is heard of."""
+    one = tree("polite")
+    kill(supervisor_of(one.folder), signal.SIGSTOP)  # it must not write its own place again
+    state = (one.folder.path / records.STATE).read_text()
+    write(one.folder, "state", {**json.loads(state), **place})
+    records.write_heartbeat(one.folder.path / records.HEARTBEAT, {"time": time.time()})
+    claim = one.root.parent / claims.FOLDER / f"{one.folder.id}.json"
+    claim.write_text(json.dumps({**json.loads(claim.read_text()), **place}))
+    assert status(one.folder).state == "elsewhere"
+    assert stop.stop(one.folder, QUICK).code == "elsewhere"
+    assert sweep.find(one.root) == []
+    assert store.remove(one.folder) is not None
+    assert [held.run for held in claims.held(one.root)] == [one.folder.id]
+    assert all(map(is_living, one.pids.values()))
+    (one.folder.path / records.STATE).write_text(state)
+    kill(supervisor_of(one.folder), signal.SIGCONT)
+    stopped(one)
+    one.clean()
+
+
+@pytest.mark.parametrize("how", ["truncated", "rotated", "deleted"])
+def test_its_log_is_truncated_rotated_or_deleted(tree, how):
+    """The run does not care; a stop works, and what comes later is in the log that the supervisor holds."""
+    one = tree("polite")
+    log = one.folder.output
+    if how == "truncated":
+        os.truncate(log, 0)
+    elif how == "rotated":
+        log.rename(log.with_suffix(".1"))
+    else:
+        log.unlink()
+    before = one.said()
+    until(lambda: one.said() > before + 20_000, "more output")
+    assert status(one.folder).state == "starting"
+    assert stopped(one).was_stopped
+    one.clean()
+
+
+WRAPPERS = {
+    "a shell without exec": ("sh", "-c", '"$@"; exit $?', "sh"),
+    "like conda run: a shell around a shell": (
+        "bash",
+        "-c",
+        'bash -c \'"$@"; code=$?; exit $code\' inner "$@"',
+        "outer",
+    ),
+    "a new session": ("setsid", "--wait"),
+    "an empty environment": ("env", "-i"),
+}
+
+
+@pytest.mark.parametrize("words", WRAPPERS.values(), ids=WRAPPERS.keys())
+def test_a_wrapper_stands_between(tree, words):
+    """A stop reaches what is behind it, also where the wrapper hides the run's mark."""
+    one = tree("polite", around=words)
+    stopped(one)
+    assert not any(map(is_living, one.pids.values()))
+    assert one.lost() == 0
+    one.clean()
+
+
+def test_the_clock_steps_back_by_an_hour(tree):
+    """Its heartbeat and its claim are of the future then; both still count, and its end is an end."""
+    one = tree("polite")
+    later = time.time() + 3600
+    claim = one.root.parent / claims.FOLDER / f"{one.folder.id}.json"
+    claim.write_text(json.dumps({**json.loads(claim.read_text()), "since": later}))
+    os.utime(one.folder.path / records.STATE, (later, later))
+    assert status(one.folder).state == "starting"
+    assert [held.run for held in claims.held(one.root)] == [one.folder.id]
+    assert sweep.find(one.root) == []
+    stopped(one)
+    one.clean()
+
+
+def test_its_folder_is_deleted_under_it(tree):
+    """It goes on until somebody ends it; its recorder leaves; no sweep takes it for an orphan."""
+    one = tree("polite")
+    supervisor = supervisor_of(one.folder)
+    hidden = one.folder.path.with_name(".gone")
+    one.folder.path.rename(hidden)
+    until(lambda: not one.recorders(), "the recorder's end")
+    assert sweep.find(one.root) == []
+    assert claims.held(one.root) == []
+    assert all(map(is_living, one.pids.values()))
+    kill(supervisor, signal.SIGTERM)
+    until(lambda: not is_living(supervisor), "its end", 60)
+    one.clean()
+
+
+def test_a_hundred_stops_and_kills_leave_no_process_and_lose_no_byte(tree):
+    """Stops of polite and deaf trees, and launchers killed under their supervisor; supervisors killed are swept.
+
+    A killed supervisor takes with it what it had not read: those bytes are nobody's to count, so they are not.
+    """
+    left = lost = 0
+    for n in range(100):
+        one = tree(("polite", "deaf")[n % 2], recorded=False)
+        if n % 4 == 2:
+            kill(one.pids["leader"])
+            stop.stop(one.folder, QUICK)
+            assert stop.wait(one.folder, 30)
+        elif n % 4 == 3:
+            kill(supervisor_of(one.folder))
+            for orphan in sweep.find(one.root):
+                left += sweep.end(orphan, QUICK).left
+        else:
+            stopped(one)
+        left += sum(map(is_living, one.pids.values()))
+        lost += one.lost() if n % 4 != 3 else 0
+    print(f"100 stops and kills: {left} processes left, {lost} bytes lost without a count")
+    assert (left, lost) == (0, 0)
