@@ -91,6 +91,9 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="FORMAT", help=", ".join(FORMATS))
     parser.add_argument("--image", metavar="IMAGE", help=t("the container image, for formats that name one"))
     parser.add_argument("--gpu-type", metavar="NAME", help=t("the platform's name of the GPU, for skypilot and dstack"))
+    parser.add_argument(
+        "--supervised", action="store_true", help=t("with bash: the platform's own prl-tui runs and records the job")
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help=t("write a file instead of printing"))
     parser.add_argument("--allow-errors", action="store_true", help=t("export although the check finds errors"))
     parser.add_argument("--overwrite", action="store_true", help=t("replace an existing file without asking"))

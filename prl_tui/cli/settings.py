@@ -260,6 +260,8 @@ def export(args: argparse.Namespace) -> int:
             print(t("Nothing was exported. --allow-errors exports all the same."), file=sys.stderr)
             return Exit.FINDINGS
     plan = plans.build(_for_stack(report.config, args.stack))
+    if args.supervised:
+        chosen, told = _supervised(args, report.config)
     if refusal := chosen.refused(plan):
         raise CommandError(f"--format {args.format}: {refusal}")
     exported = chosen(plan, **told)
@@ -276,6 +278,15 @@ def export(args: argparse.Namespace) -> int:
     from prl_tui.cli.writing import write
 
     return write(Path(args.output), exported.text, exported.executable, args.overwrite)
+
+
+def _supervised(args: argparse.Namespace, config: RunConfig) -> tuple[Format, dict[str, str]]:
+    """The script that prl-tui itself runs, and what it is told of the engine where the config has no field for that."""
+    from prl_tui.export import supervised
+
+    if args.format != "bash":
+        raise CommandError(t("--supervised: only the format bash has it, not {format}.", format=args.format))
+    return supervised.FORMAT, {"stack": args.stack or "" if "stack" not in config.settings else ""}
 
 
 def _format(args: argparse.Namespace) -> Format:
