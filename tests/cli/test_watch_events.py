@@ -101,7 +101,9 @@ def test_an_error_in_the_log_is_left_for_before_the_run_ends(start, cli):
     assert cli("watch", over.id, "--exit-on", "finished").code == 3
 
 
-@pytest.mark.parametrize("text", ["", "done", "step=", "step=0", "step=-1", "step=1.5", "step=x", "Step=1", "finished "])
+@pytest.mark.parametrize(
+    "text", ["", "done", "step=", "step=0", "step=-1", "step=1.5", "step=x", "Step=1", "finished "]
+)
 def test_another_word_is_refused_with_one_that_works(start, cli, text):
     folder = start(steps=0)
     done = cli("watch", folder.id, "--exit-on", text)
