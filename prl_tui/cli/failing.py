@@ -15,7 +15,7 @@ BAD = frozenset({"failed", "finished-with-exit-error", "lost"})
 
 def failed(one: Overview) -> bool:
     """Whether there is something to explain: the run failed, or it is a smoke test that did not pass."""
-    return one.status.state in BAD or (one.smoke is not None and not one.smoke.passed)
+    return one.status.state in BAD or one.cause is not None or (one.smoke is not None and not one.smoke.passed)
 
 
 def tell(one: Overview, see: bool = True) -> None:

@@ -124,7 +124,10 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 
 
 def _watch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", default="last", metavar="RUN", help=t("an id, a unique prefix, or last"))
+    parser.add_argument(
+        "run", nargs="?", default="last", metavar="RUN|DIR|LOG",
+        help=t("an id, a unique prefix, last; an output folder, a log, or a name such as v31: read only"),
+    )  # fmt: skip
     parser.add_argument("--plain", action="store_true", help=t("lines instead of a screen; the run's exit code"))
     parser.add_argument(
         "--exit-on", metavar="WHAT", help=t("leave once it is finished, failed or step=N; the run goes on")

@@ -40,7 +40,10 @@ def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:
     for text in sets:
         name, equals, value = text.partition("=")
         if not equals:
-            raise CommandError(t("--set {text}: KEY=VALUE is needed, for example num_generations=4.", text=text))
+            from prl_tui.core import secrets
+
+            shown = secrets.hidden_text(text)
+            raise CommandError(t("--set {text}: KEY=VALUE is needed, for example num_generations=4.", text=shown))
         changes[_key(config, name.strip(), "--set")] = value
     for name in unsets:
         changes[_key(config, name.strip(), "--unset")] = None
@@ -68,9 +71,12 @@ def _base(source: str) -> RunConfig:
 
     if source.endswith(".toml") or _exists(source):
         try:
-            return config_file.read(Path(source), catalog(quiet=True))
+            config = config_file.read(Path(source), catalog(quiet=True))
         except ValueError as error:
             raise CommandError(str(error)) from None
+        if config_file.edited(Path(source)):
+            print(t("{path} was changed by hand after its export.", path=source), file=sys.stderr)
+        return config
     if recipe is not None:
         raise CommandError(config_file.no_preset(preset, name, list(recipe.presets)))
     run = _from_run(source)
@@ -109,6 +115,9 @@ def _from_run(source: str) -> RunConfig | None:
 
 
 def _nothing(source: str, name: str) -> str:
+    from prl_tui.core import secrets
+
+    source, name = secrets.hidden_text(source), secrets.hidden_text(name)
     shown = source if len(source) <= 80 else source[:77] + "…"
     if os.sep in source and not _plain(name):
         return t("{source}: there is no such file, recipe or run.", source=shown)

@@ -6,12 +6,15 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from prl_tui.cli import failing, running, streams
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
-from prl_tui.runs import events, overview
+from prl_tui.machine import paths
+from prl_tui.runs import bare, events, overview
+from prl_tui.runs.bare import BareRun
 from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
@@ -27,7 +30,7 @@ TURN = 0.5
 
 def watch(args: argparse.Namespace) -> int:
     """`prl-tui watch [RUN]`."""
-    folder = running.find(args.run)
+    folder = _found(args.run)
     try:
         goal = events.goal(args.exit_on) if args.exit_on is not None else None
     except ValueError as error:
@@ -37,6 +40,23 @@ def watch(args: argparse.Namespace) -> int:
     if args.plain or goal is not None or not sys.stdout.isatty():
         return follow_plain(folder, goal)
     return follow(folder, plain=False)
+
+
+def _found(name: str) -> RunFolder:
+    """A run by its name; else what lies at a path, or a `v31` of ms-swift, which prl-tui need not have started."""
+    try:
+        return running.find(name)
+    except CommandError:
+        one = bare.find(name, Path.cwd())
+        if one is not None:
+            return one
+        if paths.exists(name):
+            raise CommandError(
+                t("{path} holds neither logging.jsonl nor a log ({endings}); name the log file itself.",
+                  path=name, endings=", ".join(bare.LOGS)),
+                Exit.NO_RUN,
+            ) from None  # fmt: skip
+        raise
 
 
 def follow(folder: RunFolder, plain: bool) -> int:
@@ -52,6 +72,9 @@ def follow(folder: RunFolder, plain: bool) -> int:
 def tell_after(folder: RunFolder) -> None:
     """What stays on the terminal once the screen is gone: how the run ended, or that it goes on."""
     one = overview.overview(folder)
+    if isinstance(folder, BareRun):
+        failing.tell(one, see=False)
+        return
     if one.status.state in ALIVE:
         print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
         return
@@ -67,10 +90,10 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
     """
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     told = _Told()
-    for one, _ in _looks(folder):
+    for one, _ in _looks(folder, wait=goal is not None):
         for line in told.news(one):
             print(line, flush=True)
-        if goal is not None and one.status.state in ALIVE and events.reached(goal, one):
+        if goal is not None and _goes_on(one) and events.reached(goal, one):
             print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
             return _code_at(goal)
     print("\n".join(ending(one)), flush=True)
@@ -81,15 +104,20 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
 def follow_as_events(folder: RunFolder, goal: Goal | None = None) -> int:
     """One JSON object a line for each event until the run ends, or until the goal; the same codes as lines have."""
     told = events.Events()
-    for one, newest in _looks(folder):
+    for one, newest in _looks(folder, wait=goal is not None):
         for event in told.news(one, newest):
             streams.print_json({"time": round(time.time(), 3), "run": folder.id, **event}, None)
         sys.stdout.flush()
-        if goal is not None and one.status.state in ALIVE and events.reached(goal, one):
+        if goal is not None and _goes_on(one) and events.reached(goal, one):
             return _code_at(goal)
     streams.print_json({"time": round(time.time(), 3), "run": folder.id, "event": "end", **overview.as_data(one),
                         "cause": failing.as_data(one)}, None)  # fmt: skip
     return _code_of(one, goal)
+
+
+def _goes_on(one: Overview) -> bool:
+    """Whether more may come. Of a run that prl-tui did not start nobody knows."""
+    return one.status.state in ALIVE or isinstance(one.folder, BareRun)
 
 
 def _code_at(goal: Goal) -> int:
@@ -100,6 +128,8 @@ def _code_at(goal: Goal) -> int:
 def _code_of(one: Overview, goal: Goal | None) -> int:
     """The code where the run has ended; 1 for a good run that never came to its goal."""
     status = one.status
+    if isinstance(one.folder, BareRun):
+        return int(Exit.FINDINGS if one.cause is not None else Exit.OK)
     if isinstance(goal, int) and status.exit_code == 0 and not events.reached(goal, one):
         return int(Exit.FINDINGS)
     if one.smoke is not None and (one.smoke.passed or status.exit_code == 0):
@@ -107,13 +137,16 @@ def _code_of(one: Overview, goal: Goal | None) -> int:
     return status.exit_code if status.exit_code is not None else int(Exit.IMPOSSIBLE)
 
 
-def _looks(folder: RunFolder) -> Iterator[tuple[Overview, tuple[MetricRow, ...]]]:
-    """The run and its newest rows, again and again, until it has ended; the last look has everything."""
+def _looks(folder: RunFolder, wait: bool) -> Iterator[tuple[Overview, tuple[MetricRow, ...]]]:
+    """The run and its newest rows, again and again, until it has ended; the last look has everything.
+
+    `wait`: also for more of a log whose end nobody knows.
+    """
     reading = overview.reader(folder)
     try:
         while True:
             one = overview.describe(folder, reading.poll())
-            if one.status.state not in ALIVE:
+            if one.status.state not in ALIVE and not (wait and isinstance(folder, BareRun)):
                 view = reading.poll(ended=True)
                 while view.behind:
                     view = reading.poll(ended=True)
@@ -176,6 +209,8 @@ def step_line(view: RunView) -> str:
 def ending(one: Overview) -> list[str]:
     """How a run ended: its state, the reason, and where to look."""
     status = one.status
+    if isinstance(one.folder, BareRun):
+        return [f"{overview.state_word(status.state)}: {status.detail}"]
     took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
     code = "–" if status.exit_code is None else status.exit_code
     lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]

@@ -57,7 +57,7 @@ def _kind(path: Path) -> int:
 
 def _existing(path: Path) -> str | None:
     try:
-        return path.read_text("utf-8", errors="replace")
+        return path.read_bytes().decode("utf-8", "replace")  # a batch file keeps its CRLF
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -43,6 +43,8 @@ class Setting(Value):
     """The file or the environment variable."""
     problem: str = ""
     """One sentence when the value is wrong."""
+    secret: bool = False
+    """What was given is a key, a token or a password: it is kept nowhere, and a sign stands in its place."""
 
 
 class RunConfig(Value):
@@ -111,6 +113,7 @@ class RunConfig(Value):
 def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
     if raw == "":  # an empty text unsets, in a form, a file and a variable alike
         raw = None
+    raw, secret = (raw, False) if source is Source.DEFAULT else _without_secret(field, raw)
     template = field.template and source is Source.DEFAULT and isinstance(raw, str)
     value, problem = (raw, "") if template else values.parse(field, raw)
     if raw is None and field.required:
@@ -118,7 +121,28 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
     if field.type in wordlist.QUOTED:  # what was typed may hold a secret
         text = values.show(field, value) if value is not None else wordlist.without_secrets(text)
-    return Setting(value, text, source, origin, problem)
+        secret = bool(problem and "…" in text)  # the sign of core.secrets
+    elif secret:
+        problem = t(
+            "{key} has a secret in it, which is not kept: let the program read it from its environment.", key=field.key
+        )
+    return Setting(value, text, source, origin, problem, secret)
+
+
+def _without_secret(field: Field, raw: Any) -> tuple[Any, bool]:
+    """What may be kept of a value, and whether anything had to go: known by the field's flag or variable, or by its look."""
+    texts = [item for item in (raw if isinstance(raw, (list, tuple)) else (raw,)) if isinstance(item, str)]
+    if not texts or field.type in wordlist.QUOTED:  # those look at each of their words
+        return raw, False
+    from prl_tui.core import secrets
+
+    if secrets.is_secret_flag(field.flag) or secrets.is_secret_name(field.env):
+        return secrets.HIDDEN, True
+    if not any(map(secrets.looks_secret, texts)):
+        return raw, False
+    if isinstance(raw, str):
+        return secrets.hidden_text(raw), True
+    return [secrets.hidden_text(item) if isinstance(item, str) else item for item in raw], True
 
 
 def resolve(recipe: Recipe, preset: str = "") -> RunConfig:

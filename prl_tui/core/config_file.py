@@ -53,6 +53,16 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
     return config.with_values(known, Source.FILE, dict.fromkeys(known, str(path)))
 
 
+def edited(path: Path) -> bool:
+    """Whether an exported file was changed by hand since; False for one that no export wrote, or that cannot be read."""
+    from prl_tui.core import seal
+
+    try:
+        return seal.edited(path.read_bytes().decode("utf-8-sig", "replace")) is True
+    except OSError:
+        return False
+
+
 def _same_as_preset(config: RunConfig, key: str, raw: object, sources: Mapping[str, str]) -> bool:
     """The file only repeats what the preset or the default says, and says so."""
     if sources.get(key) not in {"default", "preset"}:

@@ -9,8 +9,8 @@ from pathlib import Path
 from prl_tui.core import seal
 from prl_tui.i18n import t
 
-_SOURCE = re.compile(r"# ([\w.-]+(?:/[\w.-]+)?)\W.*prl-tui")
-_CHANGE = re.compile(r"#   ([\w.-]+): .* → (.*)  \(\w+\)")
+_SOURCE = re.compile(r"(?:#|rem) ([\w.-]+(?:/[\w.-]+)?)\W.*prl-tui")
+_CHANGE = re.compile(r"(#|rem)   ([\w.-]+): .* → (.*)  \(\w+\)")
 _HEAD = 60
 """Lines in which the head of a script ends."""
 
@@ -29,7 +29,8 @@ def instead(path: Path, text: str) -> str:
     changes: dict[str, str] = {}
     for line in lines:
         if found := _CHANGE.fullmatch(line):
-            changes.setdefault(found[1], found[2])  # what it carries inside has a head of its own, in quotes
+            value = found[3].replace("%%", "%") if found[1] == "rem" else found[3]  # as a batch file writes it
+            changes.setdefault(found[2], value)  # what it carries inside has a head of its own, in quotes
     words = [source]
     for key, value in changes.items():
         words += ["--unset", key] if value == "–" else ["--set", f"{key}={value}"]

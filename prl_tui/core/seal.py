@@ -19,10 +19,10 @@ def sealed(text: str) -> str:
 
 
 def edited(text: str) -> bool | None:
-    """Whether the text was changed after it was sealed; None where it has no seal."""
+    """Whether the text was changed after it was sealed, its seal taken out too; None where it never had one."""
     found = _SEAL.search(text)
     if found is None:
-        return None
+        return True if _CONFIG.search(text) else None
     return found[1] != _digest(text[: found.start()] + text[found.end() :])
 
 

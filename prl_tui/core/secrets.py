@@ -24,6 +24,11 @@ def is_secret_name(name: str) -> bool:
     return bool(_NAME.search(name))
 
 
+def is_secret_flag(flag: str) -> bool:
+    """Whether the value behind a flag of that name is a secret."""
+    return bool(_FLAG.fullmatch(flag))
+
+
 def looks_secret(text: str) -> bool:
     """Whether a text contains a key of one of the well-known forms."""
     return bool(_LOOK.search(text))

@@ -31,7 +31,7 @@ class Template(Value, kw_only=True):
     """The field that names the file on the command line: it gets the written one's path."""
     when: dict[str, Any] = {}
     """Field → the value with which the file is written; otherwise the person's own file is used."""
-    kind: Literal["", "accelerate"] = ""
+    kind: Literal["", "accelerate", "deepspeed"] = ""
     """What else is checked in a file of the person's."""
     absent: dict[str, Any] = {}
     """Field → what the program takes where a file of the person's does not say."""

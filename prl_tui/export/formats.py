@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import bash, command, dlc, dstack, env, oneline, pytorchjob, skypilot, slurm, toml, trainjob
+from prl_tui.export import (
+    accelerate,
+    bash,
+    bat,
+    command,
+    dlc,
+    dstack,
+    env,
+    oneline,
+    pytorchjob,
+    skypilot,
+    slurm,
+    toml,
+    trainjob,
+)
 from prl_tui.export.model import Format
 
 FORMATS: dict[str, Format] = {
@@ -14,12 +28,15 @@ FORMATS: dict[str, Format] = {
         bash.FORMAT,
         env.FORMAT,
         toml.FORMAT,
+        bat.FORMAT,
         slurm.FORMAT,
         trainjob.FORMAT,
         pytorchjob.FORMAT,
         skypilot.FORMAT,
         dstack.FORMAT,
         dlc.FORMAT,
+        accelerate.ACCELERATE,
+        accelerate.DEEPSPEED,
     )
 }
 

@@ -21,9 +21,17 @@ def placeholders(plan: LaunchPlan) -> Iterator[str]:
             yield t("{key} still has a placeholder: {value}", key=field.key, value=config.text(field.key))
 
 
+def unsealed() -> str:
+    """For a format that has no place for a comment."""
+    return t("It has no place for a head: later nobody can tell from it whether a hand changed it.")
+
+
 def secret(plan: LaunchPlan) -> str:
     """One sentence that names the field whose value is a key, a token or a password, by its look or its flag; or ""."""
     config = plan.config
+    for key, setting in config.settings.items():
+        if setting.secret:
+            return _kept(key)
     for argument in plan.arguments:
         if argument.key and secrets.hidden_words(argument.words) != argument.words:
             return _kept(argument.key)

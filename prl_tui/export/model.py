@@ -51,7 +51,9 @@ class Format:
         from prl_tui.export import losses
 
         made = self.make(plan, **{name: told[name] for name in self.asks if name in told})
-        return replace(made, text=seal.sealed(made.text), losses=(*made.losses, *losses.placeholders(plan)))
+        text = seal.sealed(made.text)
+        unsealed = (losses.unsealed(),) if text == made.text else ()
+        return replace(made, text=text, losses=(*made.losses, *unsealed, *losses.placeholders(plan)))
 
 
 def header(plan: LaunchPlan) -> list[str]:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from prl_tui.i18n import t
+from prl_tui.i18n import nt, t
 from prl_tui.machine import host as hosts
 from prl_tui.machine import ports, session_end
 from prl_tui.machine.doctor_item import Item, State
@@ -78,8 +78,10 @@ def nvml(snapshot: GpuSnapshot) -> Iterator[Item]:
         state: State = "warning" if snapshot.fault.code in _HARMLESS else "error"
         yield _told("nvml", title, snapshot.fault.sentence, state)
         return
-    figures = {"driver": snapshot.driver or "–", "cuda": snapshot.cuda or "–", "n": len(snapshot.gpus)}
-    yield Item("nvml", title, t("{driver}, CUDA up to {cuda}, {n} GPUs", **figures))
+    count = len(snapshot.gpus)
+    figures = {"driver": snapshot.driver or "–", "cuda": snapshot.cuda or "–"}
+    said = nt("{driver}, CUDA up to {cuda}, {n} GPU", "{driver}, CUDA up to {cuda}, {n} GPUs", count, **figures)
+    yield Item("nvml", title, said)
     for gpu in snapshot.gpus:
         if gpu.problem is not None:
             yield _told("gpu", t("GPU {index}", index=gpu.index), gpu.problem, "error")

@@ -10,7 +10,8 @@ from typing import Any
 
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
-from prl_tui.runs import smoke, store
+from prl_tui.runs import bare, smoke, store
+from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE, RunStatus, State, status
@@ -55,6 +56,8 @@ class Overview:
 
 def reader(folder: RunFolder) -> RunReader:
     """What a run says, followed from its files."""
+    if isinstance(folder, BareRun):
+        return RunReader(folder.log, None, folder.metrics, folder.path)
     info = folder.info()
     cwd = base_dir(folder, info)
     outputs = outputs_of(info)
@@ -94,9 +97,14 @@ def describe(
     known = info if isinstance(info, dict) else {}
     recipe, preset = known.get("recipe"), known.get("preset")
     source = f"{recipe}/{preset}" if recipe and preset else str(recipe or "–")
-    seen = status(folder, training_done=view.done, logged=view.progress is not None)
-    failed = seen.state in {"failed", "finished-with-exit-error"}
-    cause = causes.find(folder.output, view.ranks) if failed and not seen.detail else None
+    if isinstance(folder, BareRun):
+        source, seen = (folder.metrics or folder.log or folder.path).name, bare.status(view)
+    else:
+        seen = status(folder, training_done=view.done, logged=view.progress is not None)
+    failed = seen.state in {"failed", "finished-with-exit-error"} and not seen.detail
+    if isinstance(folder, BareRun):
+        failed = bool(view.errors) and not view.done
+    cause = causes.find(folder.output, view.ranks) if failed else None
     return Overview(
         folder.id,
         folder,

@@ -32,6 +32,10 @@ _TAG = re.compile(r"^(?:\[(?:default|rank)\d+\]:\s*)+")
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Failure|NotImplemented)\b(?::.*)?$")
 _REFUSED = re.compile(r"^(?:[^\s:][^:]*: e|E)rror: \S")
 """What argparse (`train.py: error: …`) and click (`Error: …`) say of a command line, below its usage."""
+_NOT_STARTED = re.compile(
+    r"^\S*python[\d.]*: (?:Error while finding module|No module named|can't open file|can't find) ?\S"
+)
+"""What Python itself says of `-m` and of a script that it cannot find (3.10 to 3.13)."""
 _USAGE = re.compile(r"^usage: ", re.IGNORECASE)
 _LAUNCHERS = ("torch.distributed.elastic", "subprocess.CalledProcessError")
 
@@ -67,7 +71,9 @@ def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
             return found
     if root["signal"]:
         return Cause(t("ended by {signal}", signal=root["signal"]), rank)
-    return Cause(t("exit code {code}", code=root["code"]), rank)
+    # without logs of its own a rank speaks on the console, marked by torch or torchrun, or else as anybody
+    told = _exception(output, rank, re.compile(rf"\[(?:rank{rank}|default{local})\]:")) or _exception(output, None)
+    return told or Cause(t("exit code {code}", code=root["code"]), rank)
 
 
 def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
@@ -91,12 +97,14 @@ def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
     return tuple(lines), first + end
 
 
-def _exception(path: Path, rank: int | None) -> Cause | None:
-    """The last exception line of a log, or what a parser said of the command line."""
+def _exception(path: Path, rank: int | None, mark: re.Pattern[str] | None = None) -> Cause | None:
+    """The last exception line of a log, or what a parser said of the command line; `mark`: of the lines so marked."""
     lines, first = _lines(path)
     for number in range(len(lines) - 1, -1, -1):
+        if mark is not None and not mark.match(lines[number].strip()):
+            continue
         text = _TAG.sub("", lines[number].strip())
-        raised = _EXCEPTION.match(text) and not text.startswith(_LAUNCHERS)
+        raised = (_EXCEPTION.match(text) and not text.startswith(_LAUNCHERS)) or _NOT_STARTED.match(text)
         if raised or (_REFUSED.match(text) and _below_usage(lines, number)):
             return Cause(text[:400], rank, path, first + number)
     return None

@@ -47,7 +47,7 @@ def _write(app: PrlApp, path: Path, name: str, exported: Export, done: Done) -> 
         )  # fmt: skip
         return
     try:
-        old = path.read_text("utf-8", errors="replace") if path.exists() else None
+        old = path.read_bytes().decode("utf-8", "replace") if path.exists() else None
     except OSError as error:
         app.tell(t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error), "error")
         return

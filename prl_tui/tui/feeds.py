@@ -12,6 +12,7 @@ from prl_tui.core.findings import Facts
 from prl_tui.machine import facts, paths
 from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import claims, history, overview, reserved
+from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
@@ -99,7 +100,7 @@ class RunFeed:
             while not self._over.is_set():
                 view = reading.poll()
                 one = overview.describe(self.folder, view, self.patience)
-                if one.status.state not in ALIVE:
+                if one.status.state not in ALIVE and not isinstance(self.folder, BareRun):  # that one may still grow
                     view = reading.poll(ended=True)
                     while view.behind and not self._over.is_set():
                         view = reading.poll(ended=True)

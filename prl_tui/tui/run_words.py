@@ -11,6 +11,7 @@ from textual.content import Content
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import overview
+from prl_tui.runs.bare import BareRun
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.durations import format_duration, format_speed
@@ -90,8 +91,10 @@ def bar(share: float, cells: int) -> str:
 def health(one: Overview) -> tuple[str, str]:
     """What a person should know first, and its tone: good, warn, bad or nothing."""
     status, view = one.status, one.view
-    if status.state == "failed":
+    if status.state == "failed" or one.cause is not None:
         return _failure(one), "bad"
+    if isinstance(one.folder, BareRun):
+        return f"{_at_work(view)}   · {status.detail}", ""
     if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:

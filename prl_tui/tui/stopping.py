@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from prl_tui.i18n import t
 from prl_tui.runs import stop as stopping
+from prl_tui.runs.bare import BareRun
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.tui.screens.dialogs import Question
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 def ask(app: PrlApp, one: Overview) -> None:
     """Ask, then stop."""
-    if one.status.state not in ALIVE:
+    if isinstance(one.folder, BareRun):
+        app.tell(t("prl-tui did not start {id}: it cannot be stopped from here.", id=one.id))
+        return
+    if one.status.state not in ALIVE and one.status.state != "unknown":
         app.tell(t("run {id} has ended already", id=one.id))
         return
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import yaml
 
 from prl_tui.core import plan
@@ -91,11 +93,19 @@ def dstack_interpolated(text: str) -> str:
     return out
 
 
+def read(text: str) -> dict[str, Any]:
+    """A YAML file as PyYAML reads it, and libyaml alike, which Go's readers are made after."""
+    found: dict[str, Any] = yaml.safe_load(text)
+    if hasattr(yaml, "CSafeLoader"):
+        assert yaml.load(text, yaml.CSafeLoader) == found
+    return found
+
+
 def started(name: str, text: str, env: dict[str, str]) -> list[str]:
     """The argv of a node for an exported file."""
     if name == "dlc":
         return ["sh", "-c", text]
-    file = yaml.safe_load(text)
+    file = read(text)
     if name == "trainjob":
         container = file["spec"]["trainer"]
     elif name == "pytorchjob":

@@ -20,14 +20,30 @@ CUSTOM = catalog.load().recipes["custom"]
 TORCHRUN = resolve(CUSTOM, "torchrun")
 
 
-@pytest.mark.parametrize(
-    "name", ["bash", "env", "slurm", "toml", "dlc", "trainjob", "pytorchjob", "skypilot", "dstack"]
-)
+SEALED = [name for name in FORMATS if name not in {"command", "oneline", "deepspeed"}]
+"""The rest has no place for a comment: a platform may put words behind a line, and JSON has none."""
+IN_FULL = resolve(catalog.load().recipes["minionerec-rl"], "four-gpu")
+"""A config that has files of accelerate and DeepSpeed."""
+
+
+@pytest.mark.parametrize("name", SEALED)
 def test_a_file_knows_whether_it_was_edited(name: str) -> None:
-    text = FORMATS[name](plan.build(TORCHRUN)).text
-    assert seal.edited(text) is False
-    assert seal.edited(text + "# mine\n") is True
-    assert seal.edited(text.replace("train.py", "train2.py")) is ("train.py" in text)
+    made = FORMATS[name](plan.build(IN_FULL if name == "accelerate" else TORCHRUN))
+    assert seal.edited(made.text) is False
+    end = "\r\n" if "\r\n" in made.text else "\n"
+    assert seal.edited(made.text + f"# mine{end}") is True
+    lines = made.text.split(end)
+    place = next(n for n, line in enumerate(lines) if line.startswith(("# file sha256: ", "rem file sha256: ")))
+    assert seal.edited(end.join(lines[:place] + lines[place + 1 :])) is True, "the seal itself taken out"
+    assert seal.edited(end.join([*lines[:-2], "x" + lines[-2], ""])) is True, "the last line"
+    assert not any("no place for a head" in loss for loss in made.losses)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in SEALED])
+def test_a_format_without_a_seal_says_so(name: str) -> None:
+    made = FORMATS[name](plan.build(IN_FULL))
+    assert seal.edited(made.text) is None
+    assert any("no place for a head" in loss for loss in made.losses)
 
 
 def test_a_text_without_a_seal_says_nothing() -> None:
@@ -38,18 +54,56 @@ def test_endings_tell_the_formats_apart() -> None:
     assert len(set(SUFFIX.values())) == len(FORMATS)
 
 
-@pytest.mark.parametrize("name", ["bash", "slurm", "dlc", "trainjob", "skypilot"])
+@pytest.mark.parametrize("name", [name for name in SEALED if name not in {"toml", "accelerate"}])
 def test_a_script_as_source_says_whether_a_hand_changed_it(
     cli: Callable[..., object], tmp_path: Path, name: str
 ) -> None:
-    target = tmp_path / "x.sh"
-    words = ("export", "custom/torchrun", "--set", "script=a b.py", "--format", name, "-o", str(target))
-    assert cli(*words).code == 0  # type: ignore[attr-defined]
-    said = cli("check", str(target)).err  # type: ignore[attr-defined]
-    assert "custom/torchrun --set 'script=a b.py'," in said
+    target = tmp_path / f"x{SUFFIX[name]}"
+    words = (
+        "export",
+        "custom/torchrun",
+        "--set",
+        "script=a b%1.py",
+        "--set",
+        "environment='V=a b%1.py'",
+        "--format",
+        name,
+    )
+    assert cli(*words, "-o", str(target)).code == 0  # type: ignore[attr-defined]
+    result = cli("check", str(target))
+    assert result.code == 2  # type: ignore[attr-defined]
+    said = result.err  # type: ignore[attr-defined]
+    assert "--set 'script=a b%1.py'" in said
     assert "It is as it was exported." in said
-    target.write_text(target.read_text().replace("a b.py", "c.py"))
+    target.write_bytes(target.read_bytes().replace(b"a b", b"c"))
     assert "changed by hand" in cli("check", str(target)).err  # type: ignore[attr-defined]
+
+
+def test_an_accelerate_config_as_source_says_whether_a_hand_changed_it(
+    cli: Callable[..., object], tmp_path: Path
+) -> None:
+    target = tmp_path / "x.accelerate.yaml"
+    words = ("export", "minionerec-rl/four-gpu", "--format", "accelerate", "-o", str(target))
+    assert cli(*words, "--allow-errors").code == 0  # type: ignore[attr-defined]
+    said = cli("check", str(target)).err  # type: ignore[attr-defined]
+    assert "minionerec-rl/four-gpu" in said
+    assert "It is as it was exported." in said
+    target.write_text(target.read_text() + "x: 1\n")
+    assert "changed by hand" in cli("check", str(target)).err  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("command", ["check", "export", "launch"])
+def test_a_run_config_that_a_hand_changed_says_so_and_is_read(
+    cli: Callable[..., object], tmp_path: Path, command: str
+) -> None:
+    more = {"check": (), "export": ("--format", "command"), "launch": ("--dry-run", "--no-probe")}[command]
+    target = tmp_path / "x.toml"
+    assert cli("export", "custom/torchrun", "--format", "toml", "-o", str(target)).code == 0  # type: ignore[attr-defined]
+    assert "by hand" not in cli(command, str(target), *more).err  # type: ignore[attr-defined]
+    target.write_text(target.read_text().replace('"train.py"', '"other.py"'))
+    after = cli(command, str(target), *more)
+    assert f"{target} was changed by hand after its export." in after.err  # type: ignore[attr-defined]
+    assert command == "check" or "other.py" in after.out + after.err  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("value", ["/path/to/train.py", "your_model_path", "path/to/x"])
@@ -77,7 +131,7 @@ def test_a_format_that_cannot_carry_a_recipe_says_why_and_is_not_offered() -> No
     made = plan.build(resolve(recipe(text_field("a"))))
     assert "slurm" not in fitting(made)
     assert FORMATS["slurm"].refusal(made)
-    assert set(fitting(plan.build(TORCHRUN))) == set(FORMATS)
+    assert set(fitting(plan.build(TORCHRUN))) == set(FORMATS) - {"accelerate", "deepspeed"}
 
 
 @pytest.mark.parametrize("name", list(FORMATS))

@@ -88,6 +88,12 @@ def test_the_engines_code_is_the_jobs_code(slurm: Bench) -> None:
     assert slurm.run(text_of(with_gpus()), **JOB).code == 9
 
 
+def test_plain_python_on_more_nodes_than_the_file_says_stops_with_one_line(slurm: Bench) -> None:
+    outcome = slurm.run(text_of(resolve(RECIPES["custom"], "python")), **{**JOB, "SLURM_JOB_NUM_NODES": "2"})
+    assert (outcome.argv, outcome.code) == (None, 1)
+    assert outcome.err == "error: python starts one process: it cannot run on several nodes.\n"
+
+
 @pytest.mark.parametrize("one", RECIPES.values(), ids=lambda one: one.name)
 def test_shellcheck_finds_nothing_and_directives_come_first(one: object, tmp_path: Path) -> None:
     text = text_of(resolve(one, one.data.default_preset))  # type: ignore[attr-defined,arg-type]

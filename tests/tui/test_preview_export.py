@@ -22,7 +22,7 @@ def preview_text(place):
 
 
 def written(place, name):
-    return FORMATS[name](place.session.verdict.plan).text.rstrip("\n")
+    return FORMATS[name](place.session.verdict.plan).text.rstrip("\r\n").replace("\r\n", "\n")
 
 
 async def export(pilot, name="bash"):
@@ -32,8 +32,10 @@ async def export(pilot, name="bash"):
     formats = await wait_for(pilot, lambda: pilot.app.screen.query_one_optional(FormatList), "the formats")
     await wait_for(pilot, lambda: formats.has_focus, "its focus")
     while formats.choice.name != name:
-        down = [one.name for one in formats.choices].index(name) > formats.cursor
+        before = formats.cursor
+        down = [one.name for one in formats.choices].index(name) > before
         await pilot.press("down" if down else "up")
+        await wait_for(pilot, lambda old=before: formats.cursor != old, "the next format")
     return pilot.app.screen
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, proctree, stop
+from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Help, Question
@@ -318,3 +320,27 @@ async def watch_from_runs(pilot, folder):
     await wait_for(pilot, lambda: [one for one in pilot.app.screen.rows.runs if one.id == folder.id], "the run")
     await pilot.press("enter")
     await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+
+
+CAPTURES = Path(__file__).parent.parent / "fixtures" / "engine_runs"
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_log_of_a_run_that_nobody_launched_here_opens_in_the_same_screen(app, tmp_path, size):
+    """A real console of ms-swift 4.6.0 whose rank 1 raised."""
+    shutil.copy(CAPTURES / "fail_rank1_raises" / "console.raw", tmp_path / "night.log")
+    async with app().run_test(size=size, notifications=True) as pilot:
+        await configure(pilot)
+        pilot.app.open_run(bare.find(str(tmp_path), tmp_path))
+        await wait_for(
+            pilot, lambda: "✗ rank 1: RuntimeError: reward function failed" in screen(pilot.app), "its cause"
+        )
+        await wait_for(pilot, lambda: "step 3 / 12" in screen(pilot.app), "how far it came")
+        await pilot.press("d")
+        await wait_for(pilot, lambda: "[rank1]: RuntimeError" in screen(pilot.app), "the line in the log")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: "cannot be stopped" in screen(pilot.app), "that it is none of ours")
+        with (tmp_path / "night.log").open("a") as file:
+            file.write("one more line\n")
+        await pilot.press("end")
+        await wait_for(pilot, lambda: "one more line" in screen(pilot.app), "the log goes on")

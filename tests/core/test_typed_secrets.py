@@ -1,0 +1,99 @@
+"""A key, a token or a password that is given as a value is kept nowhere: not in a config, a plan, a file or a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prl_tui.core import catalog, checks, plan
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.core.config_file import dump
+from prl_tui.export.formats import FORMATS
+from tests.export.scripts import recipe, text_field
+
+RECIPES = catalog.load().recipes
+SECRETS = [
+    "hf_abcdefghijklmnopqrstuvwx",
+    "https://me:pass-word@host/x.py",
+    "sk-abcdefghijklmnopqrstuvwxyz",
+    "AKIAABCDEFGHIJKLMNOP",
+]
+PARTS = [
+    "hf_abcdefghijklmnopqrstuvwx",
+    "pass-word",
+    "sk-abcdefghijklmnopqrstuvwxyz",
+    "AKIAABCDEFGHIJKLMNOP",
+    "plainword",
+]
+
+
+def leaks(text: str) -> list[str]:
+    return [part for part in PARTS if part in text]
+
+
+def refused(config: RunConfig, key: str) -> None:
+    setting = config.settings[key]
+    assert setting.secret
+    assert setting.problem.startswith(f"{key} has a secret in it")
+    report = checks.check(config)
+    assert not report.ok
+    made = plan.build(config)
+    fit = [one for one in FORMATS.values() if not one.refusal(made)]
+    everything = [repr(config.settings), repr(report), made.command_line(), dump(config)]
+    everything += [one(made).text for one in fit]
+    everything += [loss for one in fit for loss in one(made).losses]
+    assert leaks("\n".join(everything)) == []
+    assert all(f"{key} holds a secret" in one.refused(made) for one in FORMATS.values())
+
+
+@pytest.mark.parametrize(
+    "source", [Source.PRESET, Source.FILE, Source.ENVIRONMENT, Source.SET, Source.FORM, Source.FIX]
+)
+@pytest.mark.parametrize("value", SECRETS)
+def test_a_secret_by_its_look_is_kept_in_no_field(value: str, source: Source) -> None:
+    for key in ("script", "workdir", "arguments", "training_env"):
+        refused(resolve(RECIPES["custom"], "torchrun").with_values({key: value}, source), key)
+    refused(resolve(RECIPES["prl-grpo"], "standard-4gpu").with_values({"seed": value}, source), "seed")
+    refused(
+        resolve(RECIPES["prl-grpo"], "standard-4gpu").with_values({"reward_funcs": ["a", value]}, source),
+        "reward_funcs",
+    )
+
+
+def test_a_secret_by_its_flag_or_its_variable_is_kept_in_no_field() -> None:
+    one = recipe(text_field("hub_token"), text_field("key", env="MY_API_KEY"), text_field("pad_token"))
+    refused(resolve(one).with_values({"hub_token": "plainword"}, Source.FORM), "hub_token")
+    refused(resolve(one).with_values({"key": "plainword"}, Source.FORM), "key")
+    assert not resolve(one).with_values({"pad_token": "plainword"}, Source.FORM).settings["pad_token"].secret
+
+
+@pytest.mark.parametrize("value", ["https://host:8080/x", "s3://bucket/a@b", "user@host:/x", "hf_short", "sk-1", "…"])
+def test_what_only_resembles_one_is_a_value(value: str) -> None:
+    one = resolve(RECIPES["custom"], "torchrun").with_values({"script": value}, Source.SET)
+    assert (one.value("script"), one.settings["script"].secret) == (value, False)
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize("command", [("check",), ("launch", "--dry-run", "--no-probe"), ("export", "--format", "toml")])
+@pytest.mark.parametrize("value", SECRETS)
+def test_no_command_says_it(
+    cli: Callable[..., object], command: tuple[str, ...], more: tuple[str, ...], value: str
+) -> None:
+    for key in ("script", "arguments", "per_device_train_batch_size"):
+        said = cli(command[0], "custom/torchrun", "--set", f"{key}={value}", *command[1:], *more)
+        assert said.code in (1, 2)  # type: ignore[attr-defined]
+        assert leaks(said.out + said.err) == []  # type: ignore[attr-defined]
+    for words in ((value,), ("custom/torchrun", "--set", value)):
+        said = cli(command[0], *words, *command[1:], *more)
+        assert leaks(said.out + said.err) == []  # type: ignore[attr-defined]
+
+
+def test_a_file_that_has_one_is_read_without_it(cli: Callable[..., object], tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(f'recipe = "custom"\npreset = "torchrun"\n[values]\nscript = "{SECRETS[0]}"\n')
+    said = cli("check", str(file), "--json")
+    assert leaks(said.out + said.err) == []  # type: ignore[attr-defined]
+    assert json.loads(said.out)["ok"] is False  # type: ignore[attr-defined]

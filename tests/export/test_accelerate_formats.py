@@ -1,0 +1,96 @@
+"""The accelerate and DeepSpeed files alone. Judges: accelerate 1.15's own loader and launch checks; DeepSpeed 0.19.8's own
+config class where PRL_TUI_DEEPSPEED_PYTHON names an interpreter that has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from prl_tui.core import catalog, plan, seal
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.export.formats import FORMATS, fitting
+
+RECIPES = catalog.load().recipes
+ONE = resolve(RECIPES["minionerec-rl"], "four-gpu")
+
+PYTHON = os.environ.get("PRL_TUI_DEEPSPEED_PYTHON", "")  # each test's environment has none of ours
+
+JUDGE = """import json, sys
+from deepspeed.runtime.config import DeepSpeedConfig
+given = {k: v for k, v in json.load(open(sys.argv[1])).items() if v != "auto"}
+given.update(train_micro_batch_size_per_gpu=2, gradient_accumulation_steps=4)
+given.pop("train_batch_size", None)
+read = DeepSpeedConfig(given)
+print("READ", read.zero_config.stage, read.bfloat16_config.enabled)
+"""
+
+
+def with_(**changes: object) -> RunConfig:
+    return ONE.with_values(changes, Source.SET)
+
+
+def written(folder: Path, config: RunConfig) -> Path:
+    """Both files, where they expect each other; accelerate's."""
+    made = plan.build(config)
+    for name, file in (("accelerate", "my.accelerate.yaml"), ("deepspeed", "deepspeed.json")):
+        assert FORMATS[name].refused(made) == ""
+        (folder / file).write_text(FORMATS[name](made).text, "utf-8")
+    return folder / "my.accelerate.yaml"
+
+
+@pytest.mark.parametrize(("nodes", "stage"), [(1, 2), (2, 3)])
+def test_accelerate_loads_its_config_and_finds_the_other_beside_it(
+    nodes: int, stage: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args_of = pytest.importorskip("accelerate.commands.config.config_args", reason="needs accelerate")
+    launch = pytest.importorskip("accelerate.commands.launch")
+    file = written(tmp_path, with_(nproc_per_node=2, nnodes=nodes, zero_stage=stage, master_addr="10.0.0.1"))
+    loaded = args_of.load_config_from_file(str(file))
+    assert type(loaded).__name__ == "ClusterConfig"
+    assert loaded.distributed_type.value == "DEEPSPEED"
+    monkeypatch.chdir(tmp_path)
+    beside = Path(loaded.deepspeed_config["deepspeed_config_file"])
+    assert json.loads(beside.read_text())["zero_optimization"]["stage"] == stage
+    words = ["--config_file", str(file), f"--num_processes={2 * nodes}", "rl.py"]
+    args, _, _ = launch._validate_launch_command(launch.launch_command_parser().parse_args(words))
+    assert args.use_deepspeed
+
+
+def test_they_are_the_files_of_the_plan() -> None:
+    made = plan.build(ONE)
+    of = {file.name: file.text(".") for file in made.files}
+    assert FORMATS["accelerate"](made).text.endswith(of["accelerate.yaml"])
+    assert FORMATS["deepspeed"](made).text == of["deepspeed.json"]
+    assert yaml.safe_load(FORMATS["accelerate"](made).text) == yaml.safe_load(of["accelerate.yaml"])
+    assert seal.edited(FORMATS["accelerate"](made).text) is False
+
+
+def test_they_are_offered_only_where_the_plan_writes_them() -> None:
+    assert {"accelerate", "deepspeed"} <= set(fitting(plan.build(ONE)))
+    for other in (resolve(RECIPES["custom"], "accelerate"), with_(accelerate_config="file")):
+        assert not {"accelerate", "deepspeed"} & set(fitting(plan.build(other)))
+    refused = FORMATS["deepspeed"].refused(plan.build(resolve(RECIPES["custom"], "torchrun")))
+    assert refused == "This plan writes no DeepSpeed config."
+
+
+def test_what_they_do_not_carry_is_told() -> None:
+    lost = FORMATS["accelerate"](plan.build(ONE)).losses
+    assert any("./deepspeed.json" in loss for loss in lost)
+    assert any("command is not in it" in loss for loss in lost)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [2, 3])
+def test_deepspeed_reads_its_settings(stage: int, tmp_path: Path) -> None:
+    if not PYTHON:
+        pytest.skip("PRL_TUI_DEEPSPEED_PYTHON names no interpreter with DeepSpeed")
+    written(tmp_path, with_(zero_stage=stage))
+    words = [PYTHON, "-c", JUDGE, str(tmp_path / "deepspeed.json")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert f"READ {stage} " in done.stdout, done.stderr

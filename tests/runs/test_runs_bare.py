@@ -1,0 +1,133 @@
+"""Runs that prl-tui did not start: real captures (ms-swift 4.6.0, see the fixtures' INDEX) laid out as they lie on a disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from prl_tui.runs import bare, overview
+from prl_tui.runs.bare import BareRun
+from prl_tui.telemetry import cause as causes
+
+RUNS = Path(__file__).parent.parent / "fixtures" / "engine_runs"
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    """`output/v30-…` and `output/v31-…` as ms-swift leaves them, the newer one with a console log beside it."""
+    for name, age in (("v30-20260209-101010", 100), ("v31-20260210-185134", 10)):
+        folder = tmp_path / "output" / name
+        folder.mkdir(parents=True)
+        shutil.copy(RUNS / "grpo_np2_ok" / "logging.jsonl", folder)
+        then = time.time() - age
+        os.utime(folder / "logging.jsonl", (then, then))
+    shutil.copy(RUNS / "grpo_np2_ok" / "console.raw", tmp_path / "output" / "train.log")
+    return tmp_path
+
+
+def last_row(folder: Path) -> dict[str, object]:
+    rows = [json.loads(line) for line in (folder / "logging.jsonl").read_text("utf-8").splitlines()]
+    return [row for row in rows if "loss" in row][-1]
+
+
+@pytest.mark.parametrize(
+    "name", ["output", ".", "output/v31-20260210-185134", "output/v31-20260210-185134/logging.jsonl", "v31"]
+)
+def test_the_newest_run_is_found_by_folder_file_and_name(output: Path, name: str) -> None:
+    wanted = str(output / name) if name != "v31" else name
+    found = bare.find(wanted, output)
+    assert isinstance(found, BareRun)
+    assert found.metrics == output / "output/v31-20260210-185134/logging.jsonl"
+    assert found.id == "v31-20260210-185134"
+    one = overview.overview(found)
+    assert one.status.state == "unknown"
+    assert one.view.progress is not None
+    steps, total = str(last_row(found.path)["global_step/max_steps"]).split("/")
+    assert (one.view.progress.step, one.view.progress.total) == (int(steps), int(total))
+    assert one.view.last_row is not None
+    assert one.view.last_row.values["loss"] == last_row(found.path)["loss"]
+
+
+def test_an_older_run_is_found_by_its_own_name(output: Path) -> None:
+    found = bare.find("v30", output)
+    assert isinstance(found, BareRun)
+    assert found.id.startswith("v30-")
+    assert bare.find("v3", output) is None, "v3 is another run than v30"
+    assert bare.find("v32", output) is None
+
+
+def test_a_log_alone_shows_its_cause(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shutil.copy(RUNS / "fail_rank1_raises" / "console.raw", tmp_path / "night.log")
+    done = cli("watch", str(tmp_path / "night.log"), "--plain")
+    assert done.code == 1
+    assert "the first cause: rank 1: RuntimeError: reward function failed on rank 1: bad completion" in done.err
+    assert "night.log" in done.err
+    events = [json.loads(line) for line in cli("watch", str(tmp_path / "night.log"), "--json").out.splitlines()]
+    assert events[-1]["event"] == "end"
+    assert events[-1]["cause"]["file"].endswith("night.log")
+
+
+@pytest.mark.parametrize(("capture", "rank", "text"), [
+    ("torchrun_missing_module", None, "/workspace/venv/bin/python3: No module named swift.cli.no_such"),
+    ("fail_sigkill_rank1", 1, "ended by SIGKILL"),
+    ("accelerate_np2_rank1_raises", 1, "RuntimeError: simulated failure on rank 1 at step 8"),
+    ("ddp_np2_ok", None, None),
+])  # fmt: skip
+def test_the_cause_of_a_console_alone(tmp_path: Path, capture: str, rank: int | None, text: str | None) -> None:
+    shutil.copy(RUNS / capture / "console.raw", tmp_path / "console.log")
+    cause = overview.overview(bare.find(str(tmp_path), tmp_path) or pytest.fail("not found")).cause
+    assert (cause.rank, cause.text) == (rank, text) if cause is not None else text is None
+
+
+@pytest.mark.parametrize("words", [["no_such.py"], ["-m", "no_such_module"], ["-m", "json.no_such"]])
+def test_what_python_says_of_a_program_that_is_not_there_is_the_cause(tmp_path: Path, words: list[str]) -> None:
+    with (tmp_path / "run.log").open("wb") as log:
+        subprocess.run([sys.executable, *words], cwd=tmp_path, stderr=log, check=False)
+    cause = causes.find(tmp_path / "run.log", ())
+    assert cause is not None
+    assert words[-1] in cause.text
+
+
+def test_a_log_that_grows_is_waited_for(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    log = tmp_path / "live.log"
+    log.write_text("{'loss': 1.0, 'global_step/max_steps': '1/100'}\n", "utf-8")
+
+    def grow() -> None:
+        time.sleep(1.0)
+        with log.open("a", encoding="utf-8") as file:
+            file.write("{'loss': 0.5, 'global_step/max_steps': '7/100'}\n")
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    assert cli("watch", str(log), "--exit-on", "step=7").code == 0
+    writer.join()
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "~nobody-here/x", "nothing", "v", "v3x", ""])
+def test_what_is_no_run_is_none(tmp_path: Path, name: str) -> None:
+    assert bare.find(name, tmp_path) is None or name == ""
+
+
+def test_a_folder_without_a_log_says_what_would_be_one(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "data").mkdir()
+    done = cli("watch", str(tmp_path / "data"))
+    assert done.code == 3
+    assert "neither logging.jsonl nor a log" in done.err
+
+
+def test_a_deep_folder_of_data_is_not_walked_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bare, "_MOST", 50)
+    for number in range(200):
+        (tmp_path / f"{number:03}.bin").touch()
+    assert len(list(bare._walk(tmp_path, 4))) == 50
