@@ -1,6 +1,7 @@
 """A SkyPilot task: GPUs by name and count, and on every node the checked script, which reads SKYPILOT_*.
 
-SkyPilot runs the text of `run` by `bash -i` on each node and substitutes nothing in it. Source: SkyPilot 0.14.1.
+SkyPilot runs the text of `run` by `bash -i` on each node and substitutes nothing in it; but an interactive bash takes `!x`
+for a word of its history, even out of a file, unless `set +H` says otherwise. Source: SkyPilot 0.14.1.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def export(plan: LaunchPlan, image: str = "", gpu_type: str = "") -> Export:
     ]
     if names := losses.inherited(plan):
         lines += ["secrets:", *(f"  {yaml_text.text(name)}: null" for name in names)]
-    lines += yaml_text.block("run:", nodes.word(nodes.script(plan, PLATFORM)) + "\n", 2)
+    lines += yaml_text.block("run:", f"set +H\n{nodes.word(nodes.script(plan, PLATFORM))}\n", 2)
     return Export("\n".join(lines) + "\n", tuple(_losses(plan, image, gpu_type)))
 
 

@@ -114,7 +114,7 @@ def started(name: str, text: str, env: dict[str, str]) -> list[str]:
         return ["bash", "-c", SKYPILOT, "sky", file["run"]]
     elif name == "dstack":
         joined = " && ".join(dstack_interpolated(command).strip() for command in file["commands"])
-        return ["/bin/sh", "-i", "-c", joined]
+        return ["/bin/sh" if "image" in file else "/bin/bash", "-i", "-c", joined]
     else:
         raise KeyError(name)
     return [kubelet(word, env) for word in (*container["command"], *container["args"])]

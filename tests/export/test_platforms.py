@@ -11,6 +11,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -88,14 +89,23 @@ def test_any_text_arrives_byte_for_byte_and_runs_nothing(shared: Bench, name: st
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_thousands_of_odd_texts_arrive_byte_for_byte(shared: Bench, name: str) -> None:
-    import random
-
-    source = random.Random(20261128)
+    source = random.Random(2026)
     for _ in range(20):
         words = ["".join(source.choices(PIECES, k=source.randint(1, 12))) for _ in range(100)]
         outcome = run(shared, name, custom(arguments=words), shared.bin)
         assert outcome.argv is not None
         assert outcome.argv[-100:] == words
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_words_that_an_interactive_shell_would_take_from_its_history_arrive(shared: Bench, name: str) -> None:
+    """Found by bash 5.2.15 as SkyPilot calls it: `!x` out of a file is a word of its history; this set of words showed it."""
+    source = random.Random(20261128)
+    words = [["".join(source.choices(PIECES, k=source.randint(1, 12))) for _ in range(100)] for _ in range(9)][8]
+    outcome = run(shared, name, custom(arguments=words), shared.bin)
+    assert outcome.err == ""
+    assert outcome.argv is not None
+    assert outcome.argv[-100:] == words
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -263,6 +273,15 @@ def test_dlc_uses_as_many_gpus_as_the_config_has(bench: Bench) -> None:
     assert outcome.argv is not None
     assert "--nproc_per_node=4" in outcome.argv
     assert outcome.env["CUDA_VISIBLE_DEVICES"] == "0,1,2,3"
+
+
+def test_a_dstack_command_is_the_same_in_the_shell_of_a_named_image(bench: Bench) -> None:
+    made = plan.build(custom(arguments=PIECES))
+    text = FORMATS["dstack"](made, image="reg.local/prl:1").text
+    assert started("dstack", text, {})[0] == "/bin/sh"
+    outcome = container(bench, "dstack", text, bench.bin, **given("dstack"))
+    assert outcome.argv is not None
+    assert outcome.argv[-len(PIECES) :] == PIECES
 
 
 # --- real launchers ------------------------------------------------------------------------------------------------

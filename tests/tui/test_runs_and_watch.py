@@ -173,6 +173,15 @@ async def test_sweep_asks_with_the_safe_answer_first_and_ends_what_outlived_its_
         await wait_for(pilot, lambda: not proctree.is_alive(started.leader), "its end")
 
 
+async def test_while_a_run_says_nothing_yet_watch_tells_what_changed_since_the_last_one(app, start):
+    async with app().run_test(size=WIDE) as pilot:
+        first = start("pass", values={"max_steps": "200"})
+        second = start(WAIT, values={"max_steps": "7"})
+        await watch(pilot, second)
+        told = f"since run {first.id}: max_steps 200 → 7"
+        await wait_for(pilot, lambda: told in text_of(pilot.app.screen.query_one("#health")), "the change")
+
+
 async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
     async with app().run_test(size=SMALL) as pilot:
         first = start("pass", values={"max_steps": "200"})

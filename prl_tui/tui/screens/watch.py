@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 RECALLED = 120
 """Rows of the GPU history that are drawn at once."""
+COMPARED_AFTER = 5.0
+"""Seconds until a run that was just started has written down what it is made of."""
 LINGER = 10
 """Seconds that a demo stays open after its end."""
 
@@ -73,6 +75,7 @@ class WatchScreen(Place):
         self._ended_at: float | None = None
         self._keep = False
         self._chose_log = False
+        self._changed = ""
         info = folder.info()
         self._info = info if isinstance(info, dict) else {}
         self._curves = outputs_of(info).curves
@@ -105,6 +108,8 @@ class WatchScreen(Place):
         self.run_worker(
             self._recall, name="history", description="read the GPU history", thread=True, exit_on_error=False
         )
+        self._compare()
+        self.set_timer(COMPARED_AFTER, self._compare)
         self.set_interval(0.1, self._read_log)
         self.set_interval(0.25, self._look)
 
@@ -115,6 +120,19 @@ class WatchScreen(Place):
         found = gpu_history.utilizations(self.folder.path / gpu_history.FILE, RECALLED)
         if found:
             self.app.call_later(self._recalled, found)
+
+    def _compare(self) -> None:
+        """What changed since the recipe's last run, for the time in which a run says nothing yet; on a thread."""
+
+        def work() -> None:
+            from prl_tui.machine import paths
+            from prl_tui.runs import changes
+
+            found = changes.since_last(paths.runs_dir(), self.folder)
+            if found is not None:
+                self._changed = found.short()
+
+        self.run_worker(work, name="compare", description="compare two runs", thread=True, exit_on_error=False)
 
     def _recalled(self, found: dict[str, list[int | None]]) -> None:
         if self.is_attached and self.query("#gpus"):
@@ -199,6 +217,8 @@ class WatchScreen(Place):
 
     def _show_health(self, one: Overview) -> None:
         text, tone = health(one)
+        if self._changed and not tone and one.status.state in ALIVE and one.view.last_row is None:
+            text += f"   {safe(self._changed)}"
         if self._ended_at is not None and not self._keep and self.prl.leave_when_done:
             left = max(0, round(LINGER - (time.monotonic() - self._ended_at)))
             text = t("closing in {n} s, any key keeps it open   {text}", text=text, n=left)
