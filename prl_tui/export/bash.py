@@ -14,7 +14,7 @@ from prl_tui.core.config import usual as usual_fields
 from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
-from prl_tui.export import bash_files, bash_rules, bash_values, bash_words
+from prl_tui.export import bash_files, bash_rules, bash_secrets, bash_values, bash_words
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
@@ -91,6 +91,7 @@ def _functions(plan: LaunchPlan) -> list[str]:
     one_file = t("must match exactly one file: ")
     needed = t("is needed and has no value")
     types = {field.type for field in plan.config.recipe.fields}
+    hidden = t("holds a secret, which no log keeps: give it by a variable that the program itself reads")
     fixed = t("cannot be changed here; export again with another value. In this file it is: ")
     return [
         "visible() { # sets shown: $1 with control characters as escapes, so that a value stays on its line",
@@ -98,8 +99,12 @@ def _functions(plan: LaunchPlan) -> list[str]:
         "  if [[ $1 == *[[:cntrl:]]* ]]; then printf -v shown '%q' \"$1\"; fi",
         "}",
         'fail() { visible "$*"; printf \'' + t("error") + ': %s\\n\' "$shown" >&2; exit 1; }',
+        *bash_secrets.SECRET,
         "from() { # true when the variable $1 overrides; origin says where the value comes from",
-        '  if [[ -n ${!1-} ]]; then origin="environment $1"; return 0; fi',
+        "  if [[ -n ${!1-} ]]; then",
+        f'    if secret "${{!1}}"; then fail "$1 {hidden}"; fi',
+        '    origin="environment $1"; return 0',
+        "  fi",
         f'  if [[ -n ${{!1+set}} ]]; then origin="file, $1 {empty}"; else origin="file"; fi',
         "  return 1",
         "}",

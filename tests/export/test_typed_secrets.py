@@ -12,7 +12,7 @@ from prl_tui.core import catalog, checks, plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.config_file import dump
 from prl_tui.export.formats import FORMATS
-from tests.export.scripts import recipe, text_field
+from tests.export.scripts import Bench, recipe, text_field
 
 RECIPES = catalog.load().recipes
 SECRETS = [
@@ -97,3 +97,43 @@ def test_a_file_that_has_one_is_read_without_it(cli: Callable[..., object], tmp_
     said = cli("check", str(file), "--json")
     assert leaks(said.out + said.err) == []  # type: ignore[attr-defined]
     assert json.loads(said.out)["ok"] is False  # type: ignore[attr-defined]
+
+
+OVERRIDES = [
+    *(("PRL_SCRIPT", value) for value in SECRETS),
+    ("PRL_ARGUMENTS", "--x 1 --hub_token plainword"),
+    ("PRL_ARGUMENTS", "--API-KEY=plainword"),
+    ("PRL_ARGUMENTS", "--data https://me:pass-word@host/x"),
+    ("PRL_ENVIRONMENT", "HF_TOKEN=plainword"),
+    ("PRL_ENVIRONMENT", "A=1 'my_password=plainword'"),
+    ("PRL_ENVIRONMENT", "A=sk-abcdefghijklmnopqrstuvwxyz"),
+    ("PRL_LAUNCHER", "hf_abcdefghijklmnopqrstuvwx"),
+    ("PRL_NPROC_PER_NODE", "hf_abcdefghijklmnopqrstuvwx"),
+]
+ORDINARY = [
+    ("PRL_SCRIPT", "https://host:8080/x"),
+    ("PRL_SCRIPT", "s3://bucket/a@b"),
+    ("PRL_SCRIPT", "hf_short"),
+    ("PRL_ARGUMENTS", "--tokenizer a --token_type b --pad_token c --x=y --secret"),
+    ("PRL_ARGUMENTS", "--pad_token=<pad> --eos_token '</s>' --max_token=5"),
+    ("PRL_ENVIRONMENT", "HF_TOKEN A=b TOKENS=3 OMP_NUM_THREADS=4"),
+]
+
+
+@pytest.mark.parametrize(("variable", "value"), OVERRIDES)
+def test_an_exported_script_refuses_one_in_a_variable_and_does_not_log_it(
+    variable: str, value: str, bench: Bench
+) -> None:
+    text = FORMATS["bash"](plan.build(resolve(RECIPES["custom"], "torchrun"))).text
+    outcome = bench.run(text, **{variable: value})
+    assert (outcome.argv, outcome.code) == (None, 1)
+    [line] = outcome.err.splitlines()
+    assert line.startswith(f"error: {variable} holds a secret")
+    assert leaks(outcome.out + outcome.err) == []
+
+
+@pytest.mark.parametrize(("variable", "value"), ORDINARY)
+def test_an_exported_script_takes_what_only_resembles_one(variable: str, value: str, bench: Bench) -> None:
+    text = FORMATS["bash"](plan.build(resolve(RECIPES["custom"], "torchrun"))).text
+    outcome = bench.run(text, HF_TOKEN="given", **{variable: value})
+    assert (outcome.code, outcome.err) == (0, "")
