@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,23 @@ from prl_tui.runs.state import status
 
 PROGRAMS = Path(__file__).with_name("programs")
 DEADLINE = 20.0
+
+
+@cache
+def no_spying():
+    """Why py-spy cannot read another process here, or "": it is not installed, or ptrace is forbidden."""
+    program = shutil.which("py-spy", path=str(Path(sys.executable).parent))
+    if program is None:
+        return "py-spy is not installed here"
+    other = subprocess.Popen([sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"],
+                             stdout=subprocess.PIPE)  # fmt: skip
+    try:
+        other.stdout.readline()
+        done = subprocess.run([program, "dump", "--pid", str(other.pid)], capture_output=True, text=True, check=False)
+        return "" if done.returncode == 0 else f"py-spy may not look into a process here: {done.stderr.strip()[:200]}"
+    finally:
+        other.kill()
+        other.communicate()
 
 
 def until(condition, what, deadline=DEADLINE):

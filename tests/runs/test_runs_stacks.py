@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 from prl_tui.runs import stacks, stop
 from prl_tui.runs.stop import Grace
-from tests.runs.helpers import until
+from tests.runs.helpers import no_spying, until
 
 LAUNCHER = """
 import os, subprocess, sys, time
@@ -46,12 +45,14 @@ def hung(python, tmp_path):
     stop.wait(folder, 20)
 
 
-needs_py_spy = pytest.mark.skipif(
-    shutil.which("py-spy", path=str(Path(sys.executable).parent)) is None, reason="py-spy is not installed here"
-)
+@pytest.fixture
+def spy():
+    """Where py-spy can look into another process."""
+    if reason := no_spying():
+        pytest.skip(reason)
 
 
-@needs_py_spy
+@pytest.mark.usefixtures("spy")
 def test_each_rank_is_named_with_the_line_in_which_it_stands(hung):
     def standing():
         found = stacks.read(hung)
@@ -72,7 +73,7 @@ def test_each_rank_is_named_with_the_line_in_which_it_stands(hung):
     assert words[0].startswith("rank 0 (pid ")
 
 
-@needs_py_spy
+@pytest.mark.usefixtures("spy")
 def test_the_command_prints_them_and_json_has_the_files(hung, cli, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(hung.path.parent.parent.parent))
     monkeypatch.setattr("prl_tui.cli.running.find", lambda _name: hung)

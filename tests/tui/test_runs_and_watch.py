@@ -19,6 +19,7 @@ from prl_tui.tui.screens.dialogs import Help, Question
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.log_view import LogView
+from tests.runs.helpers import no_spying
 from tests.tui.driving import configure, screen, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -199,6 +200,8 @@ async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
 
 
 async def test_shift_s_shows_where_a_live_run_stands_and_says_that_an_ended_one_has_no_process(app, start):
+    if reason := no_spying():
+        pytest.skip(reason)
     alive, over = start("import time\ndef stuck():\n    time.sleep(600)\nstuck()"), start("pass")
     async with app().run_test(size=SMALL) as pilot:
         await configure(pilot)
