@@ -61,7 +61,9 @@ def export(plan: LaunchPlan) -> Export:
         'printf \'%s\' "' + t("command") + ':"; printf \' %q\' "${command[@]}"; printf \'\\n\'',
         'exec "${command[@]}"',
     ]  # fmt: skip
-    return Export("\n".join(lines) + "\n", executable=True)
+    # Only a value has a CR, between single quotes. sbatch refuses a file with CR LF anywhere in it, and editors and git
+    # make LF of it: bash's own escape has neither.
+    return Export(("\n".join(lines) + "\n").replace("\r\n", "'$'\\r''\n"), executable=True)
 
 
 def _one_file(sentence: str) -> list[str]:

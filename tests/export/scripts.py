@@ -73,7 +73,11 @@ class Bench:
         whole = {"PATH": f"{self.bin}:{os.defpath}", "LC_ALL": "C.UTF-8", **env}
         done = subprocess.run(words, capture_output=True, env=whole, cwd=cwd, timeout=60)
         out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
-        return Outcome(done.returncode, out, err, self._argv(), self._environ(), self._read("cwd").rstrip("\n"))
+        return self.got(done.returncode, out, err)
+
+    def got(self, code: int = 0, out: str = "", err: str = "") -> Outcome:
+        """What the stub launcher was given last."""
+        return Outcome(code, out, err, self._argv(), self._environ(), self._read("cwd").rstrip("\n"))
 
     def run_config(self, config: RunConfig, **env: str | bytes) -> Outcome:
         return self.run(script(config), **env)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from prl_tui.core import catalog, plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS
+from tests.export import slurm_cluster
 from tests.export.scripts import Bench, Outcome, recipe, text_field
 from tests.export.test_bash_script import shellcheck
 from tests.export.test_slurm import JOB, SRUN
@@ -216,6 +217,30 @@ def test_ten_thousand_texts_arrive_from_overriding_variables(shared: Bench, many
         assert outcome.argv is not None
         assert outcome.argv[3 : 2 * len(batch) + 2 : 2] == batch
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_thousand_texts_arrive_through_real_slurm(
+    shared: Bench, many: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """By a real sbatch and srun (22.05.8 here), into the kernel's record of the task's argv and environment."""
+    if reason := slurm_cluster.missing():
+        pytest.skip(reason)
+    count = 0
+    with slurm_cluster.cluster(tmp_path_factory.mktemp("slurm")) as real:
+        for first in range(0, 1_000, 2 * BATCH):
+            one = in_words(many[first : first + 2 * BATCH])
+            file = real.folder / "job.sbatch"
+            file.write_text(FORMATS["slurm"](plan.build(one.config)).text, "utf-8")
+            (shared.bin / "code").write_text("0")
+            facts, log = real.submit(file, PATH=f"{shared.bin}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
+            assert (facts["JobState"], facts["ExitCode"]) == ("COMPLETED", "0:0"), log
+            got = shared.got()
+            assert got.argv == one.argv
+            assert {name: got.env.get(name) for name in one.env} == one.env
+            count += len(one.env)
+        assert sorted(path.name for path in real.folder.iterdir() if "canary" in path.name) == []
+    print(f"slurm: {count} texts arrived through sbatch and srun, each twice")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,17 @@ def test_the_scheduler_gives_gpus_address_and_port(slurm: Bench) -> None:
     assert outcome.env["CUDA_VISIBLE_DEVICES"] == "2,5"
 
 
+def test_a_value_with_line_ends_of_dos_leaves_none_in_the_file(slurm: Bench) -> None:
+    """Slurm 22.05.8: `Batch script contains DOS line breaks`, wherever they stand; the value arrives all the same."""
+    text = text_of(with_gpus(arguments=["a\r\n'b'\r\n", "\r\n", "\r"], environment=["NOTE=x\r\ny"]))
+    assert "\r\n" not in text
+    outcome = slurm.run(text, **JOB)
+    assert outcome.err == ""
+    assert outcome.argv is not None
+    assert outcome.argv[-3:] == ["a\r\n'b'\r\n", "\r\n", "\r"]
+    assert outcome.env["NOTE"] == "x\r\ny"
+
+
 def test_gpus_that_were_not_given_stop_the_job(slurm: Bench) -> None:
     outcome = slurm.run(text_of(with_gpus()), **{**JOB, "CUDA_VISIBLE_DEVICES": ""})
     assert (outcome.argv, outcome.code) == (None, 1)
