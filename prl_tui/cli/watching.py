@@ -13,7 +13,7 @@ from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
 from prl_tui.machine import paths
-from prl_tui.runs import bare, events, overview
+from prl_tui.runs import bare, events, overview, store
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
@@ -49,7 +49,8 @@ def _found(name: str) -> RunFolder:
     except CommandError:
         one = bare.find(name, Path.cwd())
         if one is not None:
-            return one
+            ours = bare.own(one, store.list_runs(paths.runs_dir())) if isinstance(one, BareRun) else None
+            return ours or one
         if paths.exists(name):
             raise CommandError(
                 t("{path} holds neither logging.jsonl nor a log ({endings}); name the log file itself.",

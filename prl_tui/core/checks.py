@@ -103,10 +103,13 @@ def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
 
 def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: list[Finding]) -> list[Finding]:
     """The errors with the changes that mend them all at once, and the rest as they are."""
-    errors = [finding for finding in findings if finding.severity == "error"]
+    errors = [finding for finding in findings if finding.severity == "error" and finding.code != "node-without-gpu"]
     if not errors or (len(errors) == 1 and errors[0].fixes):
         return findings
     from prl_tui.core import fixes  # a sound config never pays for the search
+
+    if facts.node_gpus == 0:  # no change of fields gives a node a GPU: what mends the rest is offered all the same
+        facts = replace(facts, node_gpus=None)
 
     def judge(changed: RunConfig) -> tuple[assess.Case, dict[str, Any]]:
         stack, case = _case(changed, facts, stack_name)
@@ -114,7 +117,7 @@ def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: l
         return case, {key: value for changes in asked for key, value in changes.items()}
 
     ways_out = fixes.search(config, judge)
-    return [replace(finding, fixes=ways_out) if finding.severity == "error" else finding for finding in findings]
+    return [replace(finding, fixes=ways_out) if finding in errors else finding for finding in findings]
 
 
 def _schedule(config: RunConfig) -> Schedule:

@@ -190,8 +190,8 @@ def template_keys(template: str) -> list[str]:
 
 def find_key(recipe: Recipe, name: str) -> str | None:
     """The field key for what a person typed: the key itself, its flag, its variable, or another case."""
-    if name in recipe.by_key:
-        return name
+    if name in recipe.by_key or not name:
+        return name or None
     for field in recipe.fields:
         if name in {field.flag, field.override, field.env} or name.replace("-", "_") == field.key:
             return field.key

@@ -79,8 +79,6 @@ def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[s
     open_parts = [part for part in TUNABLE if part in case.values and part not in case.fixed]
     forced = frozenset(part for part in open_parts if _is_bad(sound, part))
     found = assess(case)
-    if case.node_gpus == 0 and case.needs_gpu:
-        return ()  # no change of fields gives a node a GPU
     if not forced and not found.errors:
         return (_fix(config, always),) if always else ()
     works = _works(_hunt(config, case, found, forced))

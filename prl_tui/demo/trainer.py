@@ -70,7 +70,7 @@ class Trainer:
             len(self.corpus.characters), options.block_size, options.hidden_size, options.num_layers
         ).to(comm.device)
         self.learner = Learner(model, options.learning_rate, options.warmup_steps, options.max_steps)
-        self.parallel = DistributedDataParallel(model, broadcast_buffers=False) if comm.shared else model
+        self.parallel = DistributedDataParallel(model) if comm.shared else model
         torch.manual_seed(options.seed + comm.place.rank)  # every rank drops other units
         self.parameters = parameter_count(model)
         self.tally = Tally()

@@ -23,7 +23,7 @@ def _refusal(plan: LaunchPlan, kind: str) -> str:
     if _file(plan, kind) is not None:
         return ""
     names = {"accelerate": "accelerate", "deepspeed": "DeepSpeed"}
-    return t("This plan writes no {program} config.", program=names[kind])
+    return t("This plan writes no {program} config; those of {recipe} do.", program=names[kind], recipe="minionerec-rl")
 
 
 def _text(plan: LaunchPlan, kind: str) -> str:
@@ -45,7 +45,7 @@ def _losses(plan: LaunchPlan, kind: str) -> tuple[str, ...]:
         t("The command is not in it: it is a config file alone."),
         *_beside(plan, kind),
         *losses.surroundings(plan),
-        *losses.fixed_values(plan),
+        losses.fixed(),
     )
 
 

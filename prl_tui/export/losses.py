@@ -46,9 +46,14 @@ def _kept(key: str) -> str:
              key=key)  # fmt: skip
 
 
+def fixed() -> str:
+    """For a format that holds one set of values."""
+    return t("PRL_* variables change nothing in this format: its values are fixed.")
+
+
 def fixed_values(plan: LaunchPlan) -> Iterator[str]:
     """For a format that holds one set of values and looks at nothing where it runs."""
-    yield t("PRL_* variables change nothing in this format: its values are fixed.")
+    yield fixed()
     for field in plan.config.recipe.fields:
         if field.glob and any(mark in plan.config.text(field.key) for mark in "*?["):
             yield t("{key}: this format resolves no pattern; the program gets {value} as it stands.",

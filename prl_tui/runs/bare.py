@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +20,10 @@ METRICS = "logging.jsonl"
 LOGS = (".log", ".out", ".err", ".txt")
 """Endings of what may be a console's log."""
 _VERSION = re.compile(r"v[0-9]+(?:-[\w.-]*)?")
+RECENT = 100
+"""Runs whose logs are looked into."""
+BEGINNING = 1 << 18
+"""Bytes at a log's beginning in which a trainer names its folder."""
 _DEEP = 4
 """Folders below the one that was named that are looked into."""
 _MOST = 20_000
@@ -62,6 +67,20 @@ def find(text: str, here: Path) -> RunFolder | None:
         named = [one for one in _walk(here, 3) if one.is_dir() and one.name.split("-")[0] == text.split("-")[0]]
         fits = [one for one in named if one.name.startswith(text)]
         return _of_folder(max(fits, key=_changed).resolve()) if fits else None
+    return None
+
+
+def own(found: BareRun, runs: list[RunFolder]) -> RunFolder | None:
+    """The run of ours that writes there: the beginning of its log names the folder, or the log is its own."""
+    for run in runs[:RECENT]:
+        if found.log is not None and found.log.is_relative_to(run.path):
+            return run
+        info = run.info()
+        if found.metrics is None or not isinstance(info, dict):
+            continue
+        with contextlib.suppress(OSError), run.output.open("rb") as log:
+            if os.fsencode(found.path.name) in log.read(BEGINNING) and found.path.is_relative_to(str(info.get("cwd"))):
+                return run
     return None
 
 

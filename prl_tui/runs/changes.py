@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from prl_tui.i18n import nt, t
-from prl_tui.runs import snapshot, store
+from prl_tui.runs import smoke, snapshot, store
 from prl_tui.runs.folder import RunFolder
 
 PARTS = ("settings", "code", "packages", "host", "environment")
@@ -99,12 +99,16 @@ def between(before: RunFolder, after: RunFolder) -> Changes:
 
 
 def previous(root: Path, folder: RunFolder) -> RunFolder | None:
-    """The newest earlier run of the same recipe; None without one."""
-    recipe = _record(folder.info()).get("recipe")
+    """The newest earlier run of the same recipe, a smoke test only before another one; None without one."""
+    mine = _record(folder.info())
+    recipe = mine.get("recipe")
     runs = store.list_runs(root)
     at = next((n for n, one in enumerate(runs) if one.id == folder.id), len(runs))
-    same = (one for one in runs[at + 1 :] if recipe and _record(one.info()).get("recipe") == recipe)
-    return next(same, None)
+    for one in runs[at + 1 :]:
+        record = _record(one.info())
+        if recipe and record.get("recipe") == recipe and (smoke.KEY in mine or smoke.KEY not in record):
+            return one
+    return None
 
 
 def since_last(root: Path, folder: RunFolder) -> Changes | None:

@@ -84,7 +84,7 @@ def held(root: Path) -> list[Claim]:
     """The claims of live runs of `root`, oldest first; files of dead ones are removed on the way."""
     found = []
     for file in sorted(_folder(root).glob("*.json")):
-        claim = _read(file)
+        claim = _read(file) if file.is_file() else None  # a pipe would be waited for
         if claim is None:
             continue
         if _lives(claim, file):
@@ -194,7 +194,13 @@ def _read(file: Path) -> Claim | None:
     if not isinstance(record, dict):
         return None
     run, folder, gpus, since = record.get("run"), record.get("folder"), record.get("gpus"), number(record.get("since"))
-    if not isinstance(run, str) or not isinstance(folder, str) or not isinstance(gpus, dict) or since is None:
+    if (
+        not isinstance(run, str)
+        or not isinstance(folder, str)
+        or "\0" in folder
+        or not isinstance(gpus, dict)
+        or since is None
+    ):
         return None
     claimer, port = record.get("claimer"), record.get("port")
     pid, ticks = (claimer.get("pid"), claimer.get("ticks")) if isinstance(claimer, dict) else (None, None)

@@ -142,7 +142,7 @@ def _code(folder: RunFolder, places: Sequence[Path], seen: dict[str, Checkout]) 
 
 
 def _write_patch(folder: RunFolder, n: int, patch: bytes) -> None:
-    text = secrets.hidden_text(patch.decode("utf-8", "surrogateescape"))
+    text = secrets.hidden_code(patch.decode("utf-8", "surrogateescape"))
     atomic.write_bytes(folder.path / PATCH.format(n=n), text.encode("utf-8", "surrogateescape"), 0o600)
 
 

@@ -7,6 +7,7 @@ to look at other processes: the same user and no ptrace restriction, or root; a 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,8 @@ FOLDER = "stacks"
 """Below the run's folder: one folder for each time that somebody asked."""
 WITHIN = 20.0
 """Seconds that one process may take: one in an uninterruptible wait cannot be read."""
+_COMMAND = 60
+"""Characters of a command in a summary."""
 _SHOWN = 6
 """Innermost frames of a thread that a summary shows."""
 
@@ -55,7 +58,26 @@ class Stack:
         """The innermost frames of the thread that works: the main one, or the first that py-spy calls active."""
         threads = [block.splitlines() for block in self.text.split("\n\n") if block.startswith("Thread ")]
         chosen = next((one for one in threads if '"MainThread"' in one[0]), threads[0] if threads else [])
-        return [line.strip() for line in chosen[1 : 1 + _SHOWN]]
+        frames = [line.strip() for line in chosen[1:]]
+        shown = [_brief(frame) for frame in frames[:_SHOWN]]
+        own = next((n for n, frame in enumerate(frames) if _is_own(frame)), 0)
+        return [*shown[:-2], "…", _brief(frames[own])] if own >= _SHOWN else shown
+
+
+_PLACE = re.compile(r"(?P<name>.*) \((?P<file>.*):(?P<line>\d+)\)$")
+_INSTALLED = re.compile(r".*/(?:site|dist)-packages/|.*/lib/python3\.\d+/")
+
+
+def _is_own(frame: str) -> bool:
+    """Whether a frame is of the person's program: neither Python's nor an installed package's."""
+    found = _PLACE.fullmatch(frame)
+    return found is not None and not found["file"].startswith("<") and not _INSTALLED.match(found["file"])
+
+
+def _brief(frame: str) -> str:
+    """A frame with its file from the package on."""
+    found = _PLACE.fullmatch(frame)
+    return f"{found['name']} ({_INSTALLED.sub('', found['file'])}:{found['line']})" if found else frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +99,14 @@ def read(folder: RunFolder) -> Stacks:
     processes = [(seen, _environment(seen.pid)) for seen in stop.leftovers(folder) if _is_python(seen.pid)]
     if not processes:
         raise StacksError(t("No Python process of run {id} lives.", id=folder.id))
-    program = _program(folder)
-    if program is None:
+    found_program = program(folder)
+    if found_program is None:
         raise StacksError(
             t("py-spy is not here; `python -m pip install py-spy` beside prl-tui or in the training environment would work.")
         )  # fmt: skip
     ranks = _ranks(processes)
     with ThreadPoolExecutor(max_workers=min(8, len(processes))) as pool:
-        found = list(pool.map(lambda one: _stack(program, one[0].pid, ranks.get(one[0].pid)), processes))
+        found = list(pool.map(lambda one: _stack(found_program, one[0].pid, ranks.get(one[0].pid)), processes))
     found.sort(key=lambda one: (one.rank is None, one.rank or 0, one.pid))
     return Stacks(_keep(folder, found), tuple(found))
 
@@ -112,7 +134,7 @@ def _is_python(pid: int) -> bool:
         return False
 
 
-def _program(folder: RunFolder) -> str | None:
+def program(folder: RunFolder) -> str | None:
     """py-spy: beside this interpreter, beside the run's program, or on the PATH."""
     info = folder.info()
     words = info.get("argv") if isinstance(info, dict) else None
@@ -123,17 +145,16 @@ def _program(folder: RunFolder) -> str | None:
     return shutil.which("py-spy", path=places)
 
 
-def _stack(program: str, pid: int, rank: int | None) -> Stack:
+def _stack(spy: str, pid: int, rank: int | None) -> Stack:
     command = proctree.command_of(pid)
+    words = [spy, "dump", "--full-filenames", "--pid", str(pid)]
     try:
-        done = subprocess.run(
-            [program, "dump", "--pid", str(pid)], capture_output=True, text=True, errors="replace", timeout=WITHIN, check=False
-        )  # fmt: skip
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=WITHIN, check=False)
     except subprocess.TimeoutExpired:
         return Stack(pid, rank, command, "", t("not read within {n} seconds: it waits in the kernel", n=int(WITHIN)))
     except OSError as error:
         return Stack(
-            pid, rank, command, "", t("{path} cannot be run: {reason}", path=program, reason=error.strerror or error)
+            pid, rank, command, "", t("{path} cannot be run: {reason}", path=spy, reason=error.strerror or error)
         )
     if done.returncode == 0:
         return Stack(pid, rank, command, done.stdout)
@@ -167,10 +188,15 @@ def lines(stacks: Stacks) -> list[str]:
     """For a person: each process with the frames in which it stands, where the whole texts are."""
     out = []
     for one in stacks.found:
-        title = t("rank {rank}", rank=one.rank) if one.rank is not None else one.command
+        title = t("rank {rank}", rank=one.rank) if one.rank is not None else _short(one.command)
         out.append(f"{title} (pid {one.pid})")
         out += [f"  {line}" for line in one.top()] or [f"  {one.problem}"]
     return [*out, "", t("Every thread of each: {place}", place=stacks.place)]
+
+
+def _short(command: str) -> str:
+    """A command that leaves room for the stack below it."""
+    return command if len(command) <= _COMMAND else command[: _COMMAND - 1] + "…"
 
 
 def as_data(stacks: Stacks) -> dict[str, object]:

@@ -123,8 +123,8 @@ def remove(folder: RunFolder) -> Kept | None:
     except OSError as problem:
         with contextlib.suppress(OSError):
             hidden.rename(folder.path)
-        path = str(problem.filename).replace(hidden.name, folder.id)
-        return Kept(t("{path} cannot be removed: {reason}", path=path, reason=problem.strerror))
+        path = str(problem.filename or folder.path).replace(hidden.name, folder.id)
+        return Kept(t("{path} cannot be removed: {reason}", path=path, reason=problem.strerror or problem))
     return None
 
 

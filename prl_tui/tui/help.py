@@ -20,7 +20,7 @@ def configure_help(field: str = "") -> str:
             t("f  apply the first way out        l  launch on this box"),
             t("t  try the training environment   L  launch without trying it"),
             t("T  smoke test: two steps that log, evaluate and save"),
-            t("e  export: all formats           s  save as a preset of your own"),
+            t("e  export: all formats            s  save as a preset of your own"),
             t("p  presets     v  preview: command, bash, TOML     r  next recipe"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),
             "",

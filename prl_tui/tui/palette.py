@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit
-from prl_tui.tui.screens.dialogs import Dialog
+from prl_tui.tui.screens.dialogs import TypingDialog
 from prl_tui.tui.widgets.rows import Piece, Rows
 
 TITLE = 30
@@ -57,7 +57,7 @@ class ActionList(Rows, can_focus=False):
             self.screen.answer(self.actions[y])
 
 
-class Palette(Dialog["SystemCommand | None"]):
+class Palette(TypingDialog["SystemCommand | None"]):
     """Type a part of the name, enter does it; escape does nothing. The answer is the action."""
 
     DEFAULT_CSS = """

@@ -32,7 +32,7 @@ def head(one: Overview, width: int) -> Content:
     parts: list[tuple[str, str]] = [
         (t("run {id}", id=safe(one.id)), "bold"),
         (f" · {safe(one.what)} · ", "$secondary"),
-        (overview.status_word(one), tone),
+        (overview.status_word(one).removeprefix("· "), tone),
     ]
     room = width - sum(cell_len(text) for text, _ in parts)
     for text in _progress(one, room > 70):

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 def show(app: PrlApp, folder: RunFolder) -> None:
     """Read them, then open the dialog; what stands against it is said."""
-    app.tell(t("Reading the stacks of every rank; it takes a few seconds."))
 
     def work() -> None:
         from prl_tui.runs import stacks
         from prl_tui.tui.screens.dialogs import Help
 
+        if stacks.program(folder) is not None:
+            app.call_later(app.tell, t("Reading the stacks of every rank; it takes a few seconds."))
         try:
             text = "\n".join(stacks.lines(stacks.read(folder)))
         except stacks.StacksError as error:

@@ -126,3 +126,12 @@ def test_the_cpu_field_must_exist() -> None:
     data = replace(CATALOG.recipes["swift-sft"].data, cpu="no_such_field", shared=())
     with pytest.raises(ValueError, match="cpu: there is no field no_such_field"):
         build(replace(data, defaults={}, presets={}), {}, "")
+
+
+def test_what_can_be_mended_has_its_way_out_on_a_node_without_gpus_too() -> None:
+    config = resolve(PRL, "standard-4gpu").with_values({"num_generations": 3}, Source.SET)
+    here, anywhere = checks.check(config, Facts(node_gpus=0)), checks.check(config)
+    by_code = {finding.code: finding.fixes for finding in here.findings if finding.severity == "error"}
+    assert by_code.pop("node-without-gpu") == ()
+    assert by_code == {finding.code: finding.fixes for finding in anywhere.findings if finding.severity == "error"}
+    assert all(by_code.values())

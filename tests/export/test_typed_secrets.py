@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, checks, plan
+from prl_tui.core import catalog, checks, plan, secrets
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.config_file import dump
 from prl_tui.export.formats import FORMATS
@@ -107,6 +107,17 @@ OVERRIDES = [
     ("PRL_ENVIRONMENT", "HF_TOKEN=plainword"),
     ("PRL_ENVIRONMENT", "A=1 'my_password=plainword'"),
     ("PRL_ENVIRONMENT", "A=sk-abcdefghijklmnopqrstuvwxyz"),
+    ("PRL_ARGUMENTS", "DB_PASSWORD=plainword x"),
+    ("PRL_ARGUMENTS", "db.password=plainword"),
+    ("PRL_ARGUMENTS", "--aws_secret_access_key plainword"),
+    ("PRL_ARGUMENTS", "--access_key plainword"),
+    ("PRL_ARGUMENTS", "--wandb_key=plainword"),
+    ("PRL_ARGUMENTS", "--password -plainword"),
+    ("PRL_ARGUMENTS", "--token plainword"),
+    ("PRL_ARGUMENTS", "glpat-abcdefghijklmnopqrst"),
+    ("PRL_ARGUMENTS", "AIza" + "plainword-" * 4),
+    ("PRL_ARGUMENTS", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwbGFpbndvcmQifQ.c2lnbg"),
+    ("PRL_ENVIRONMENT", "PGPASSWORD=plainword DB_PASS=plainword MYSQL_PWD=plainword"),
     ("PRL_LAUNCHER", "hf_abcdefghijklmnopqrstuvwx"),
     ("PRL_NPROC_PER_NODE", "hf_abcdefghijklmnopqrstuvwx"),
 ]
@@ -116,6 +127,7 @@ ORDINARY = [
     ("PRL_SCRIPT", "hf_short"),
     ("PRL_ARGUMENTS", "--tokenizer a --token_type b --pad_token c --x=y --secret"),
     ("PRL_ARGUMENTS", "--pad_token=<pad> --eos_token '</s>' --max_token=5"),
+    ("PRL_ARGUMENTS", "max_token=5 secret_sauce=1 token=<unk> pad_token=<pad> model.tokenizer=x"),
     ("PRL_ENVIRONMENT", "HF_TOKEN A=b TOKENS=3 OMP_NUM_THREADS=4"),
 ]
 
@@ -137,3 +149,28 @@ def test_an_exported_script_takes_what_only_resembles_one(variable: str, value: 
     text = FORMATS["bash"](plan.build(resolve(RECIPES["custom"], "torchrun"))).text
     outcome = bench.run(text, HF_TOKEN="given", **{variable: value})
     assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_the_config_and_the_script_judge_arguments_alike() -> None:
+    for variable, value in (*OVERRIDES, *ORDINARY):
+        key = variable.removeprefix("PRL_").lower()
+        if key in {"arguments", "environment", "script"}:
+            one = resolve(RECIPES["custom"], "torchrun").with_values({key: value}, Source.SET).settings[key]
+            refused_ = one.secret or "is a secret" in one.problem
+            assert refused_ == ((variable, value) in OVERRIDES), (key, value)
+
+
+@pytest.mark.parametrize("name", ["PGPASSWORD", "OPENAI_KEY", "DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "AZURE_STORAGE_KEY", "WANDB_PASS",
+                                  "SSH_KEY", "HF_AUTH", "AZURE_CONNECTION_STRING", "HF_TOKEN"])  # fmt: skip
+def test_of_a_shell_s_variables_those_that_may_be_one_are_hidden(name: str) -> None:
+    assert secrets.hidden_value(name, "plainword") == secrets.HIDDEN
+    assert secrets.hidden_value("PWD", "/work") == "/work"
+    assert secrets.hidden_value("CUDA_VISIBLE_DEVICES", "0,1") == "0,1"
+
+
+@pytest.mark.parametrize(
+    "line", ['password = "plainword"', "+  'api_key': 'plainword',", 'os.environ["HF_TOKEN"] = "plainword"']
+)
+def test_code_that_gives_one_to_a_name_is_kept_without_it(line: str) -> None:
+    assert "plainword" not in secrets.hidden_code(line)
+    assert secrets.hidden_code("tokens = 5; name = 'plainword'") == "tokens = 5; name = 'plainword'"

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.runs import bare, overview
+from prl_tui.machine import paths
+from prl_tui.runs import bare, launcher, overview
 from prl_tui.runs.bare import BareRun
 from prl_tui.telemetry import cause as causes
+from tests.runs.helpers import ended, until
 
 RUNS = Path(__file__).parent.parent / "fixtures" / "engine_runs"
 
@@ -131,3 +133,24 @@ def test_a_deep_folder_of_data_is_not_walked_to_its_end(tmp_path: Path, monkeypa
     for number in range(200):
         (tmp_path / f"{number:03}.bin").touch()
     assert len(list(bare._walk(tmp_path, 4))) == 50
+
+
+def test_the_folder_of_a_run_of_ours_is_that_run(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "output" / "v7-20260210-185134"
+    program = f"""
+import pathlib
+place = pathlib.Path({str(place)!r}); place.mkdir(parents=True)
+print("[INFO:swift] logging_dir:", place)
+(place / "logging.jsonl").write_text('{{"loss": 1.0, "global_step/max_steps": "1/1"}}\\n')
+"""
+    job = launcher.Job((sys.executable, "-c", program), cwd=tmp_path, info={"recipe": "demo"})
+    run = launcher.start(paths.runs_dir(), job)
+    until(place.is_dir, "its folder")
+    ended(run)
+    for name in ("output", "v7", str(place), str(run.output), str(run.path)):
+        done = cli("watch", name, "--plain")
+        assert done.code == 0
+        assert f"run {run.id} in" in done.err, name
+        assert "finished" in done.out

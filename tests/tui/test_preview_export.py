@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from prl_tui.core import catalog, config_file
@@ -147,7 +151,7 @@ async def test_an_existing_different_file_is_shown_as_a_diff_and_kept_by_default
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question again")
         await pilot.press("y")
         await wait_for(pilot, lambda: target.read_bytes() != before, "the new text")
-        await wait_for(pilot, lambda: pilot.app.screen is place, "the form")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the formats, for the next one")
         assert target.read_text().rstrip("\n") == written(place, "bash")
 
 
@@ -159,7 +163,7 @@ async def test_the_same_text_again_asks_nothing(app, tmp_path):
         await export(pilot)
         await save_as(pilot, str(target))
         await wait_for(pilot, lambda: "wrote" in screen(pilot.app), "that it is written")
-        assert pilot.app.screen is place
+        assert isinstance(pilot.app.screen, ExportScreen)
 
 
 @pytest.mark.parametrize(
@@ -167,11 +171,13 @@ async def test_the_same_text_again_asks_nothing(app, tmp_path):
     [
         ("run.toml", "this ending is that of toml"),
         ("missing/run.sh", "cannot be written"),
-        ("folder.sh", "cannot be read"),
+        ("folder.sh", "no file that can be replaced"),
+        ("pipe.sh", "no file that"),
     ],
 )
 async def test_what_cannot_be_written_is_said_and_nothing_breaks(app, tmp_path, file, sentence):
     (tmp_path / "folder.sh").mkdir()
+    os.mkfifo(tmp_path / "pipe.sh")
     async with app().run_test(size=(120, 35), notifications=True) as pilot:
         await configure(pilot)
         await export(pilot)
@@ -352,3 +358,38 @@ async def test_a_link_stays_a_link_and_its_file_gets_the_text(app, tmp_path):
         await wait_for(pilot, real.read_text, "the text")
         assert link.is_symlink()
         assert real.read_text().rstrip("\n") == written(place, "bash")
+
+
+async def test_what_is_typed_before_the_question_is_drawn_is_its_answer(app, tmp_path):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        shown = await export(pilot)
+        target = tmp_path / "typed.sh"
+        pilot.app.post_message(events.Key("s", "s"))
+        while not isinstance(pilot.app.screen, AskText):  # on the stack, and nothing of it is drawn yet
+            await asyncio.sleep(0)
+        for key in ("ctrl+u", *(NAMES.get(one, one) for one in str(target)), "enter"):
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else CHARACTERS.get(key)))
+        await wait_for(pilot, target.exists, "the file of that name")
+        assert target.read_text() == FORMATS["bash"](place.session.verdict.plan).text
+        assert shown not in pilot.app.screen_stack or pilot.app.screen is shown
+
+
+CHARACTERS = {"slash": "/", "minus": "-", "full_stop": ".", "underscore": "_"}
+NAMES = {character: key for key, character in CHARACTERS.items()}
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_long_diff_leaves_the_answers_in_sight_and_scrolls(app, tmp_path, size):
+    target = tmp_path / "run.sh"
+    target.write_text("".join(f"old line {number}\n" for number in range(300)))
+    async with app().run_test(size=size) as pilot:
+        await configure(pilot)
+        await export(pilot)
+        await save_as(pilot, str(target))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await wait_for(pilot, lambda: "keep it" in screen(pilot.app) and "replace" in screen(pilot.app), "both answers")
+        before = screen(pilot.app)
+        await pilot.press("pagedown")
+        await wait_for(pilot, lambda: screen(pilot.app) != before, "more of the diff")
+        assert "keep it" in screen(pilot.app)

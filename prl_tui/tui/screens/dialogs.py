@@ -18,6 +18,10 @@ from prl_tui.tui.cells import safe, safe_lines
 Answer = TypeVar("Answer")
 
 
+TAKEN = 11
+"""Rows of a dialog beside its details: frame, question, buttons, the room between them."""
+
+
 class Dialog(ModalScreen[Answer]):
     """Answered once: a key typed before it has closed must not close what is below it."""
 
@@ -31,7 +35,7 @@ class Dialog(ModalScreen[Answer]):
             border: round $primary; background: $surface; padding: 1 2;
         }
         .dialog-question { height: auto; }
-        .dialog-details { height: auto; max-height: 16; margin-top: 1; color: $text-muted; }
+        .dialog-details { height: auto; margin-top: 1; color: $text-muted; scrollbar-size-vertical: 1; }
         .dialog-buttons { height: 3; margin-top: 1; align-horizontal: left; }
         .dialog-buttons Button { margin-right: 2; }
         .dialog-hint { color: $text-muted; height: auto; margin-top: 1; }
@@ -39,6 +43,18 @@ class Dialog(ModalScreen[Answer]):
     }
     """
     _answered = False
+
+    def on_mount(self) -> None:
+        """The buttons and the hint stay in sight: only the details are as high as there is room."""
+        self._fit()
+
+    def on_resize(self) -> None:
+        """Another terminal, another room."""
+        self._fit()
+
+    def _fit(self) -> None:
+        for details in self.query(".dialog-details"):
+            details.styles.max_height = max(3, self.app.size.height * 9 // 10 - TAKEN)
 
     def answer(self, answer: Answer) -> None:
         """Close with an answer."""
@@ -54,6 +70,10 @@ class Question(Dialog[bool]):
         Binding("escape,n", "answer(False)", t("no")),
         Binding("y", "answer(True)", t("yes")),
         Binding("left,right,tab", "app.focus_next", show=False),
+        Binding("up", "scroll(-1)", show=False),
+        Binding("down", "scroll(1)", show=False),
+        Binding("pageup", "scroll(-8)", show=False),
+        Binding("pagedown", "scroll(8)", show=False),
     ]
 
     def __init__(self, question: str, yes: str, no: str, details: str = "") -> None:
@@ -65,7 +85,7 @@ class Question(Dialog[bool]):
         with Vertical(classes="dialog"):
             yield Static(Content(safe(self._question)), classes="dialog-question")
             if self._details:
-                with VerticalScroll(classes="dialog-details"):
+                with VerticalScroll(classes="dialog-details", can_focus=False):
                     yield Static(Content(safe_lines(self._details)))
             with Horizontal(classes="dialog-buttons"):
                 yield Button(Content(safe(self._no)), id="no", variant="primary")
@@ -74,6 +94,11 @@ class Question(Dialog[bool]):
     def on_mount(self) -> None:
         """The safe answer has the focus."""
         self.query_one("#no", Button).focus()
+
+    def action_scroll(self, by: int) -> None:
+        """Move in the details."""
+        for details in self.query(".dialog-details"):
+            details.scroll_relative(y=by, animate=False)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """A click or enter answers."""
@@ -84,7 +109,28 @@ class Question(Dialog[bool]):
         self.answer(answer)
 
 
-class AskText(Dialog[str]):
+class TypingDialog(Dialog[Answer]):
+    """A dialog with a field: typing starts at once, and keys that come before the field is there are its first."""
+
+    AUTO_FOCUS = ""
+
+    def on_mount(self) -> None:
+        """The text that is there is chosen: the first key replaces it."""
+        field = self.query_one(Input)
+        field.select_on_focus = False  # that would come after early keys, and have the next one replace them
+        field.select_all()
+        field.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """A character that comes here was typed before the field had the focus, which keeps all others for itself."""
+        if event.is_printable and event.character is not None:
+            event.stop()
+            event.prevent_default()
+            field = self.query_one(Input)
+            field.replace(event.character, *field.selection)
+
+
+class AskText(TypingDialog[str]):
     """One line of text; escape gives none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", t("back"))]
@@ -99,10 +145,6 @@ class AskText(Dialog[str]):
             yield Static(Content(safe(self._question)), classes="dialog-question")
             yield Input(self._value, id="text")
             yield Static(Content(safe(self._hint)), classes="dialog-hint")
-
-    def on_mount(self) -> None:
-        """Typing starts at once."""
-        self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter answers."""

@@ -135,7 +135,7 @@ class LossRows(Rows):
 
 
 class ExportScreen(Dialog[None]):
-    """Over the configure screen; saving or esc goes back to it."""
+    """Over the configure screen; esc goes back to it."""
 
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
@@ -225,10 +225,7 @@ class ExportScreen(Dialog[None]):
 
         choice = self.query_one(FormatList).choice
         if self._may(choice):
-            exporting.save(self._prl, self._session, choice.name, self._export(choice), self._saved)
-
-    def _saved(self) -> None:
-        self.answer(None)
+            exporting.save(self._prl, self._session, choice.name, self._export(choice))
 
     def _may(self, choice: Choice) -> bool:
         """Whether this plan may be written in a format; else the reason is told."""
