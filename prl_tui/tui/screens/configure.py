@@ -340,7 +340,7 @@ class ConfigureScreen(Place):
         self._show_only("")
         if not self.query("#finder"):
             self.query_one("#centre").mount(Input(placeholder=t("find a setting"), id="finder"), before=0)
-        self.query_one("#finder").focus()
+        self.set_focus(self.query_one("#finder"))  # now: the keys that follow are its, not the form's
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Typing in the finder."""

@@ -311,7 +311,7 @@ class WatchScreen(Place):
         self.action_pane("logs")
         if not self.query("#finder"):
             self.query_one("#logs").mount(Input(placeholder=t("find in the log"), id="finder"), before=1)
-        self.query_one("#finder").focus()
+        self.set_focus(self.query_one("#finder"))  # now: the keys that follow are its, not the log's
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter searches upwards from the end."""
