@@ -76,7 +76,7 @@ def test_they_are_offered_only_where_the_plan_writes_them() -> None:
     for other in (resolve(RECIPES["custom"], "accelerate"), with_(accelerate_config="file")):
         assert not {"accelerate", "deepspeed"} & set(fitting(plan.build(other)))
     refused = FORMATS["deepspeed"].refused(plan.build(resolve(RECIPES["custom"], "torchrun")))
-    assert refused == "This plan writes no DeepSpeed config."
+    assert refused == "This plan writes no DeepSpeed config; those of minionerec-rl do."
 
 
 def test_what_they_do_not_carry_is_told() -> None:
