@@ -1,12 +1,12 @@
-"""The config files of accelerate and of DeepSpeed that a plan writes for itself, alone: for a platform that takes them."""
+"""The config files of accelerate and of DeepSpeed alone, for a platform that takes them: a plan's own, or its counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from prl_tui.core.files import Written
-from prl_tui.core.plan import LaunchPlan
-from prl_tui.export import losses
+from prl_tui.core.plan import PORT, LaunchPlan
+from prl_tui.export import losses, yaml_text
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.i18n import t
 
@@ -20,15 +20,40 @@ def _file(plan: LaunchPlan, kind: str) -> Written | None:
 
 
 def _refusal(plan: LaunchPlan, kind: str) -> str:
-    if _file(plan, kind) is not None:
+    if _file(plan, kind) is not None or (kind == "accelerate" and _is_plain(plan)):
         return ""
     names = {"accelerate": "accelerate", "deepspeed": "DeepSpeed"}
+    if kind == "accelerate" and plan.launcher != "accelerate":
+        return t("{launcher} reads no config of accelerate.", launcher=plan.launcher)
     return t("This plan writes no {program} config; those of {recipe} do.", program=names[kind], recipe="minionerec-rl")
+
+
+def _is_plain(plan: LaunchPlan) -> bool:
+    """The command starts accelerate and gives it the counts itself: they make a config too."""
+    return plan.launcher == "accelerate" and not plan.config.recipe.data.write
+
+
+def _counts(plan: LaunchPlan) -> str:
+    """What the command says of machines and processes. Source: the keys of accelerate 1.15's ClusterConfig."""
+    config = plan.config
+    nodes, each = config.number("nnodes") or 1, config.number("nproc_per_node") or 1
+    lines = ["compute_environment: LOCAL_MACHINE", "debug: false",
+             "distributed_type: " + ("MULTI_GPU" if each * nodes > 1 else '"NO"'), "gpu_ids: all",
+             f"machine_rank: {config.number('node_rank') or 0}"]  # fmt: skip
+    if nodes > 1 and (address := config.text("master_addr")):
+        lines.append(f"main_process_ip: {yaml_text.text(address)}")
+    if port := config.number(PORT):
+        lines.append(f"main_process_port: {port}")
+    lines += ["main_training_function: main", 'mixed_precision: "no"', f"num_machines: {nodes}",
+              f"num_processes: {each * nodes}", "rdzv_backend: static", "same_network: true", "use_cpu: false"]  # fmt: skip
+    return "\n".join(lines) + "\n"
 
 
 def _text(plan: LaunchPlan, kind: str) -> str:
     file = _file(plan, kind)
-    return "" if file is None else file.text(HERE)
+    if file is not None:
+        return file.text(HERE)
+    return _counts(plan) if kind == "accelerate" and _is_plain(plan) else ""
 
 
 def _beside(plan: LaunchPlan, kind: str) -> Iterator[str]:
@@ -40,10 +65,17 @@ def _beside(plan: LaunchPlan, kind: str) -> Iterator[str]:
         )
 
 
+def _several(plan: LaunchPlan, kind: str) -> Iterator[str]:
+    """One file is one machine's."""
+    if kind == "accelerate" and _is_plain(plan) and (plan.config.number("nnodes") or 1) > 1:
+        yield t("machine_rank is this machine's: each of the others needs its own, or --machine_rank on its command.")
+
+
 def _losses(plan: LaunchPlan, kind: str) -> tuple[str, ...]:
     return (
         t("The command is not in it: it is a config file alone."),
         *_beside(plan, kind),
+        *_several(plan, kind),
         *losses.surroundings(plan),
         losses.fixed(),
     )

@@ -73,10 +73,35 @@ def test_they_are_the_files_of_the_plan() -> None:
 
 def test_they_are_offered_only_where_the_plan_writes_them() -> None:
     assert {"accelerate", "deepspeed"} <= set(fitting(plan.build(ONE)))
-    for other in (resolve(RECIPES["custom"], "accelerate"), with_(accelerate_config="file")):
+    assert "deepspeed" not in fitting(plan.build(resolve(RECIPES["custom"], "accelerate")))
+    for other in (resolve(RECIPES["custom"], "torchrun"), with_(accelerate_config="file")):
         assert not {"accelerate", "deepspeed"} & set(fitting(plan.build(other)))
     refused = FORMATS["deepspeed"].refused(plan.build(resolve(RECIPES["custom"], "torchrun")))
     assert refused == "This plan writes no DeepSpeed config; those of minionerec-rl do."
+
+
+@pytest.mark.parametrize(("nodes", "each", "kind"), [(1, 2, "MULTI_GPU"), (2, 4, "MULTI_GPU"), (1, 1, "NO")])
+def test_a_command_that_gives_the_counts_itself_makes_a_config_that_accelerate_loads(
+    nodes: int, each: int, kind: str, tmp_path: Path
+) -> None:
+    args_of = pytest.importorskip("accelerate.commands.config.config_args", reason="needs accelerate")
+    launch = pytest.importorskip("accelerate.commands.launch")
+    many = {"nnodes": nodes, "node_rank": nodes - 1, "master_addr": "10.0.0.1"} if nodes > 1 else {}
+    one = resolve(RECIPES["custom"], "accelerate").with_values(
+        {"nproc_per_node": each, "master_port": 29511, **many}, Source.SET
+    )
+    made = plan.build(one)
+    assert FORMATS["accelerate"].refused(made) == ""
+    file = tmp_path / "my.yaml"
+    file.write_text(FORMATS["accelerate"](made).text, "utf-8")
+    loaded = args_of.load_config_from_file(str(file))
+    assert type(loaded).__name__ == "ClusterConfig"
+    assert (loaded.num_machines, loaded.num_processes, loaded.machine_rank) == (nodes, each * nodes, nodes - 1)
+    assert (loaded.distributed_type.value, loaded.main_process_port) == (kind, 29511)
+    assert loaded.main_process_ip == ("10.0.0.1" if nodes > 1 else None)
+    words = ["--config_file", str(file), "train.py"]
+    args, _, _ = launch._validate_launch_command(launch.launch_command_parser().parse_args(words))
+    assert (args.num_processes, args.num_machines, bool(args.multi_gpu)) == (each * nodes, nodes, kind == "MULTI_GPU")
 
 
 def test_what_they_do_not_carry_is_told() -> None:
