@@ -309,20 +309,25 @@ class PrlApp(App[int]):
         yield SystemCommand(t("quit"), t("runs go on"), self.action_leave)
 
     def _presets_by_name(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """On the configure screen: every preset, found by typing a part of its name."""
+        """Every preset, found by typing a part of its name; the configure screen opens with it."""
         from textual.app import SystemCommand
 
-        from prl_tui.tui.screens.configure import ConfigureScreen
-
-        if not isinstance(screen, ConfigureScreen):
-            return
         for recipe in self.catalog.recipes.values():
             for preset in recipe.presets:
                 yield SystemCommand(
                     t("preset {name}", name=f"{recipe.name}/{preset}"),
                     "",  # the name alone fills the line
-                    lambda r=recipe.name, p=preset: screen.presets.choose(r, p),
+                    lambda r=recipe.name, p=preset: self._choose(screen, r, p),
                 )
+
+    def _choose(self, screen: Screen[object], recipe: str, preset: str) -> None:
+        from prl_tui.tui.screens.configure import ConfigureScreen
+
+        if isinstance(screen, ConfigureScreen):
+            screen.presets.choose(recipe, preset)
+        else:
+            self.session.choose(recipe, preset)
+            self.action_go("configure")
 
     def _do(self, action: str, node: Widget) -> None:
         self.call_later(self.run_action, action, node)

@@ -126,3 +126,17 @@ async def test_a_preset_is_found_by_a_part_of_its_name(app):
         await pilot.press("enter")
         await wait_for(pilot, lambda: place.session.config.preset == "quick-test", "its values in the form")
         await wait_for(pilot, lambda: "prl-grpo/quick-test" in screen(pilot.app), "its name on the screen")
+
+
+async def test_a_preset_is_found_from_another_place_too(app):
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        pilot.app.action_go("runs")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        await pilot.press(*"grpo quick-t")
+        await wait_for(pilot, lambda: "preset prl-grpo/quick-test" in screen(pilot.app), "the preset")
+        await pilot.press("enter")
+        place = await configure(pilot)
+        assert place.session.config.preset == "quick-test"

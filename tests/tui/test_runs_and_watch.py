@@ -347,3 +347,28 @@ async def test_a_log_of_a_run_that_nobody_launched_here_opens_in_the_same_screen
             file.write("one more line\n")
         await pilot.press("end")
         await wait_for(pilot, lambda: "one more line" in screen(pilot.app), "the log goes on")
+
+
+RANKS = """
+import os, pathlib, sys, time
+top = pathlib.Path(os.environ["PRL_RUN_DIR"]) / "ranks" / "none_x" / "attempt_0"
+for rank, text in ((0, "RuntimeError: Connection closed by peer"), (1, "ValueError: the reward is not finite")):
+    place = top / str(rank)
+    place.mkdir(parents=True)
+    (place / "stdout.log").write_text("")
+    (place / "stderr.log").write_text(f"Traceback (most recent call last):\\n{text}\\n")
+print("Root Cause (first observed failure):\\n[0]:\\n  time      : now\\n  host      : here\\n"
+      "  rank      : 1 (local_rank: 1)\\n  exitcode  : 1 (pid: 7)\\n", flush=True)
+sys.exit(1)
+"""
+
+
+async def test_a_failed_run_opens_on_the_log_of_the_rank_that_failed_first(app, start):
+    """The layout of torchrun 2.13's logs and its closing block; rank 0's error is what followed."""
+    async with app().run_test(size=SMALL) as pilot:
+        place = await watch(pilot, start(RANKS))
+        await wait_for(pilot, lambda: "rank 1: ValueError" in text_of(place.query_one("#health")), "the cause")
+        await wait_for(
+            pilot, lambda: "the reward is not finite" in text_of(place.query_one(LogView)), "rank 1's own log"
+        )
+        assert "Connection closed" not in text_of(place.query_one(LogView))

@@ -75,6 +75,7 @@ class WatchScreen(Place):
         self._ended_at: float | None = None
         self._keep = False
         self._chose_log = False
+        self._culprit: Cause | None = None
         self._changed = ""
         info = folder.info()
         self._info = info if isinstance(info, dict) else {}
@@ -214,6 +215,18 @@ class WatchScreen(Place):
             tabs.refresh()
             if first_ranks and not self._chose_log:
                 self._show_tab(1)  # rank 0's own log reads better than all ranks in one
+        self._show_culprit(one)
+
+    def _show_culprit(self, one: Overview) -> None:
+        """Once it is known why the run failed, its rank's own log: the others' tell what followed from it."""
+        cause = one.cause
+        if cause is None or self._culprit == cause:
+            return
+        self._culprit = cause
+        rank = next((log.rank for log in one.view.ranks if cause.path in {log.stdout, log.stderr}), None)
+        names = [tab.rank for tab in self.query_one(LogTabs).tabs]
+        if not self._chose_log and rank is not None and rank in names:
+            self._show_tab(names.index(rank))
 
     def _show_health(self, one: Overview) -> None:
         text, tone = health(one)
