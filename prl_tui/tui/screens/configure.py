@@ -331,16 +331,16 @@ class ConfigureScreen(Place):
         for name in VIEWS:
             self.set_class(name == view, name)
         if view == "" and self._ready and not self.form.has_focus:
-            self.form.focus()
+            self.set_focus(self.form)  # now: `focus` would take it from a finder that comes next
 
-    def action_find(self) -> None:
-        """Find a setting by name."""
+    async def action_find(self) -> None:
+        """Find a setting by name. The keys that follow wait until the field is there, and are its."""
         from textual.widgets import Input
 
         self._show_only("")
         if not self.query("#finder"):
-            self.query_one("#centre").mount(Input(placeholder=t("find a setting"), id="finder"), before=0)
-        self.set_focus(self.query_one("#finder"))  # now: the keys that follow are its, not the form's
+            await self.query_one("#centre").mount(Input(placeholder=t("find a setting"), id="finder"), before=0)
+        self.set_focus(self.query_one_optional("#finder"))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Typing in the finder."""

@@ -289,7 +289,7 @@ class WatchScreen(Place):
         for other in ("gpus", "curves", "logs"):
             self.set_class(other == name, f"-on-{other}")
         if name == "logs":
-            self.query_one(LogView).focus()
+            self.set_focus(self.query_one(LogView))  # now: `focus` would take it from a finder that comes next
 
     def action_promote(self) -> None:
         """From a smoke test that passed to the full run's settings."""
@@ -319,12 +319,12 @@ class WatchScreen(Place):
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).active + by)
 
-    def action_find(self) -> None:
-        """Search in the log."""
+    async def action_find(self) -> None:
+        """Search in the log. The keys that follow wait until the field is there, and are its."""
         self.action_pane("logs")
         if not self.query("#finder"):
-            self.query_one("#logs").mount(Input(placeholder=t("find in the log"), id="finder"), before=1)
-        self.set_focus(self.query_one("#finder"))  # now: the keys that follow are its, not the log's
+            await self.query_one("#logs").mount(Input(placeholder=t("find in the log"), id="finder"), before=1)
+        self.set_focus(self.query_one_optional("#finder"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter searches upwards from the end."""
