@@ -123,11 +123,15 @@ class TypingDialog(Dialog[Answer]):
 
     def on_key(self, event: events.Key) -> None:
         """A character that comes here was typed before the field had the focus, which keeps all others for itself."""
-        if event.is_printable and event.character is not None:
-            event.stop()
-            event.prevent_default()
-            field = self.query_one(Input)
+        field = self.query_one(Input)
+        if event.key == "ctrl+u":
+            field.action_delete_left_all()
+        elif event.is_printable and event.character is not None:
             field.replace(event.character, *field.selection)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
 
 
 class AskText(TypingDialog[str]):
@@ -147,8 +151,8 @@ class AskText(TypingDialog[str]):
             yield Static(Content(safe(self._hint)), classes="dialog-hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter answers."""
-        self.answer(event.value)
+        """Enter answers with what stands there by now: characters that came early may have been on their way."""
+        self.answer(event.input.value)
 
     def action_cancel(self) -> None:
         """Nothing."""
