@@ -165,8 +165,7 @@ def _rm(parser: argparse.ArgumentParser) -> None:
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
-    _json(parser)
-    parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
+    _one_run(parser)
     parser.add_argument("other", nargs="?", metavar="RUN", help=t("the later run; else RUN and the one before it"))
 
 

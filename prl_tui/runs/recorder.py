@@ -49,7 +49,7 @@ class Driver(threading.Thread):
             found = nvml.sweep()
             self._last = (found, time.monotonic())
             pause = self._interval if found.fault is None else max(self._interval, SLOWER_WITHOUT_GPUS)
-            time.sleep(max(0.0, begun + pause - time.monotonic()))
+            time.sleep(max(0.0, begun + pause - time.monotonic()))  # the pace: NVML tells nothing by itself
 
     def latest(self) -> tuple[GpuSnapshot | None, str]:
         """The last answer if it is fresh, and why there is none: `hung`, or the driver's own fault."""
@@ -130,7 +130,7 @@ def record(folder: RunFolder, interval: float, first: Callable[[RunFolder], None
     begun = due = time.monotonic()
     while True:
         due += interval
-        time.sleep(max(0.0, due - time.monotonic()))
+        time.sleep(max(0.0, due - time.monotonic()))  # the pace of the rows
         due = max(due, time.monotonic() - interval)  # a box that slept is not caught up with
         if not folder.path.is_dir():
             return

@@ -19,7 +19,7 @@ from prl_tui.tui.cells import fit, safe, wrap
 from prl_tui.tui.screens.dialogs import Dialog
 from prl_tui.tui.screens.place import HEIGHTS, WIDTHS
 from prl_tui.tui.widgets.preview import TextRows
-from prl_tui.tui.widgets.rows import Piece, Rows
+from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 
 if TYPE_CHECKING:
     from prl_tui.export.model import Export
@@ -88,7 +88,7 @@ class FormatList(Rows):
         ]
 
 
-class LossRows(Rows):
+class LossRows(StillRows):
     """What a format cannot carry, as lines of the pane's width; as high as they are, up to `most` rows."""
 
     def __init__(self) -> None:
@@ -120,14 +120,6 @@ class LossRows(Rows):
     def count(self) -> int:
         """Lines."""
         return len(self._lines)
-
-    def shows_cursor(self) -> bool:
-        """A text has no chosen line."""
-        return False
-
-    def action_move(self, by: int) -> None:
-        """Scroll."""
-        self.scroll_relative(y=by, animate=False)
 
     def row(self, y: int, width: int) -> list[Piece]:
         """A line."""

@@ -18,7 +18,7 @@ from prl_tui.core.plan import LaunchPlan
 from prl_tui.export.formats import FORMATS
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
-from prl_tui.tui.widgets.rows import Piece, Rows
+from prl_tui.tui.widgets.rows import Piece, StillRows
 
 TABS = ("command", "bash", "toml")
 
@@ -28,7 +28,7 @@ def tab_word(name: str) -> str:
     return {"command": t("command"), "bash": "bash", "toml": "TOML"}.get(name, name)
 
 
-class TextRows(Rows):
+class TextRows(StillRows):
     """Lines of text; moves without a cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,14 +53,6 @@ class TextRows(Rows):
     def count(self) -> int:
         """Lines."""
         return len(self._lines)
-
-    def shows_cursor(self) -> bool:
-        """A text has no chosen line."""
-        return False
-
-    def action_move(self, by: int) -> None:
-        """Scroll."""
-        self.scroll_relative(y=by, animate=False)
 
     def action_shift(self, by: int) -> None:
         """Scroll sideways."""

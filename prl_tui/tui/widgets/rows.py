@@ -201,3 +201,15 @@ class Rows(ScrollView, can_focus=True):
     def shows_cursor(self) -> bool:
         """Whether the cursor's row is marked."""
         return True
+
+
+class StillRows(Rows):
+    """Lines of a text: the keys scroll it, and none of them is chosen."""
+
+    def shows_cursor(self) -> bool:
+        """A text has no chosen line."""
+        return False
+
+    def action_move(self, by: int) -> None:
+        """Scroll."""
+        self.scroll_relative(y=by, animate=False)
