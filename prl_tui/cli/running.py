@@ -84,10 +84,14 @@ def job_of(
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
 
+def _note(sentence: str) -> None:
+    print(f"! {sentence}", file=sys.stderr)
+
+
 def begin(job: launcher.Job) -> RunFolder:
     """Start a job; CommandError with the reason when that is impossible."""
     try:
-        return launcher.start(paths.runs_dir(), job)
+        return launcher.start(paths.runs_dir(), job, _note)
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
@@ -121,7 +125,13 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
 
     try:
         folder, code = launcher.run_foreground(
-            paths.runs_dir(), job, on_start=told, on_output=show, on_interrupt=interrupted, on_stop=stopped.append
+            paths.runs_dir(),
+            job,
+            on_start=told,
+            on_output=show,
+            on_interrupt=interrupted,
+            on_stop=stopped.append,
+            on_note=_note,
         )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None

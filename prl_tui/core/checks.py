@@ -205,7 +205,8 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     busy = [gpu for gpu in taken if gpu.busy_with and gpu not in claimed]
     if not busy and not claimed:
         return []
-    free = [str(gpu.index) for gpu in facts.gpus or () if not gpu.busy_with and not gpu.claimed_by]
+    all_ = [one for gpu in facts.gpus or () for one in (gpu.slices if taken and taken[0].slot is not None else (gpu,))]
+    free = [one.address for one in all_ if not one.busy_with and not one.claimed_by]
     errors = assess.assess(case).errors
     fix: tuple[Fix, ...] = ()
     for count in dict.fromkeys((config.number("nproc_per_node") or 1, len(taken))):
@@ -215,12 +216,12 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
             break
     found = []
     if claimed:
-        names = ", ".join(f"{gpu.index} ({gpu.claimed_by})" for gpu in claimed)
+        names = ", ".join(f"{gpu.name} ({gpu.claimed_by})" for gpu in claimed)
         message = nt("GPU {names} is reserved.", "GPUs {names} are reserved.", len(claimed), names=names)
         why = t("Its memory may still look free: a run imports and loads for a while before it takes its cards.")
         found.append(Finding("gpu-claimed", "error", "cuda_visible_devices", message, why, fix))
     if busy:
-        names = ", ".join(f"{gpu.index} ({gpu.busy_with})" for gpu in busy)
+        names = ", ".join(f"{gpu.name} ({gpu.busy_with})" for gpu in busy)
         message = nt("GPU {names} is in use.", "GPUs {names} are in use.", len(busy), names=names)
         found.append(Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix))
     return found

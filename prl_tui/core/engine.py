@@ -68,18 +68,28 @@ def place(config: RunConfig, facts: Facts) -> Iterator[Finding]:
 
 
 def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:
-    """The GPUs that a value of CUDA_VISIBLE_DEVICES names; all of them without one."""
+    """The GPUs and MIG instances that a value of CUDA_VISIBLE_DEVICES names; all GPUs without one.
+
+    A prefix of one UUID names its GPU, as CUDA reads it.
+    """
     if spec is None:
         return list(gpus)
-    named = {part.strip() for part in spec.split(",")}
-    return [gpu for gpu in gpus if str(gpu.index) in named or gpu.uuid in named]
+    entries = devices.read(spec).entries
+    prefixes = tuple(entry for entry in entries if isinstance(entry, str))
+
+    def is_named(one: GpuUse) -> bool:
+        return bool(one.uuid and prefixes and one.uuid.startswith(prefixes))
+
+    found: list[GpuUse] = []
+    for gpu in gpus:
+        found += [gpu] if gpu.index in entries or is_named(gpu) else filter(is_named, gpu.slices)
+    return found
 
 
 def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None) -> list[GpuUse]:
     """The GPUs that a launch here uses; `visible` is the CUDA_VISIBLE_DEVICES around it.
 
     Without a list each process takes the one of its own number; a recipe that may do without GPUs takes none then.
-    A prefix of one UUID names its GPU, as CUDA reads it.
     """
     own = config.value("cuda_visible_devices") if "cuda_visible_devices" in config.settings else None
     spec = own if own is not None else visible
@@ -89,9 +99,7 @@ def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None)
     data = config.recipe.data
     if data.cpu and config.value(data.cpu):
         return []
-    entries = devices.read(spec).entries
-    prefixes = tuple(entry for entry in entries if isinstance(entry, str))
-    return [gpu for gpu in gpus if gpu.index in entries or (gpu.uuid and prefixes and gpu.uuid.startswith(prefixes))]
+    return chosen(gpus, spec)
 
 
 def vllm_share(config: RunConfig, facts: Facts) -> Iterator[Finding]:
@@ -105,7 +113,7 @@ def vllm_share(config: RunConfig, facts: Facts) -> Iterator[Finding]:
             continue
         figures = {
             "share": config.text(key),
-            "index": gpu.index,
+            "index": gpu.name,
             "wanted": f"{share * gpu.total_bytes / GIB:.1f}",
             "free": f"{gpu.free_bytes / GIB:.1f}",
         }

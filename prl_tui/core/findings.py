@@ -38,9 +38,10 @@ class Finding(Value):
 
 
 class GpuUse(Value):
-    """One physical GPU of this box, as far as a check cares."""
+    """One GPU of this box, or one MIG instance of it, as far as a check cares."""
 
     index: int
+    """Of the physical GPU."""
     uuid: str
     free_bytes: int | None
     total_bytes: int | None = None
@@ -48,6 +49,25 @@ class GpuUse(Value):
     """Who uses it, in words; "" for nobody."""
     claimed_by: str = ""
     """The live run that has reserved it, in words; its card may still look idle."""
+    slot: int | None = None
+    """Which of its GPU's MIG instances it is; None for a GPU."""
+    slices: tuple[GpuUse, ...] = ()
+    """Its MIG instances."""
+
+    @property
+    def name(self) -> str:
+        """`0`, or `0 MIG 1` for an instance."""
+        return str(self.index) if self.slot is None else f"{self.index} MIG {self.slot}"
+
+    @property
+    def address(self) -> str:
+        """What CUDA_VISIBLE_DEVICES calls it."""
+        return str(self.index) if self.slot is None else self.uuid
+
+    @property
+    def uuids(self) -> tuple[str, ...]:
+        """Its own UUID and those of its instances."""
+        return tuple(uuid for uuid in (self.uuid, *(one.uuid for one in self.slices)) if uuid)
 
 
 class Facts(Value):

@@ -25,11 +25,13 @@ from prl_tui.machine import conda, paths
 PACKAGES = ("torch", "ms-swift", "trl", "transformers", "accelerate", "deepspeed", "vllm", "flash-attn", "pynvml")
 TIMEOUT = 20.0
 """Seconds that a probe may take."""
-_SHAPE = 3
+_SHAPE = 4
 """Of what is remembered; older entries are asked again."""
 
 # torch/version.py is read, not run: importing torch takes seconds. NCCL comes as a wheel beside torch's.
 _SCRIPT = """
+import sys
+sys.path[:] = [p for p in sys.path if p]
 import importlib.metadata as m, importlib.util, json, os, re, site, sys, sysconfig
 found = {}
 for name in sys.argv[1:]:
@@ -51,7 +53,8 @@ for place in (spec.submodule_search_locations or []) if spec else []:
         continue
     said = re.search(r"^cuda\\s*(?::[^=]+)?=\\s*'([^']*)'", text, re.M)
     cuda = said.group(1) if said else "cpu"
-places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *[p for p in sys.path if p.endswith("-packages")]}
+places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *os.environ.get("PYTHONPATH", "").split(os.pathsep),
+          *[p for p in sys.path if p.endswith("-packages")]}
 print(json.dumps({"python": ".".join(map(str, sys.version_info[:3])), "versions": found, "cuda": cuda, "nccl": nccl,
                   "places": sorted(p for p in places if p and os.path.isdir(p))}))
 """
@@ -156,7 +159,7 @@ def probe(activation: Activation, environment: Mapping[str, str] | None = None) 
     kept = paths.cache_dir() / "environments.json"
     known = _read(kept)
     entry = known.get(str(python))
-    if isinstance(entry, dict) and entry.get("shape") == _SHAPE:
+    if isinstance(entry, dict) and entry.get("shape") == _SHAPE and entry.get("given") == _given():
         with contextlib.suppress(KeyError, TypeError, ValueError):
             remembered = _of(python, entry["found"])
             if entry.get("stamp") == _stamp(python, remembered.places):
@@ -164,14 +167,15 @@ def probe(activation: Activation, environment: Mapping[str, str] | None = None) 
     found = _ask(python)
     if found is not None:
         made, answer = found
-        entry = {"shape": _SHAPE, "stamp": _stamp(python, made.places), "found": answer}
+        entry = {"shape": _SHAPE, "given": _given(), "stamp": _stamp(python, made.places), "found": answer}
         _remember(kept, {**known, str(python): entry})
         return made
     return None
 
 
 def _ask(python: Path) -> tuple[Environment, dict[str, object]] | None:
-    command = [str(python), "-I", "-c", _SCRIPT, *PACKAGES]
+    # Not isolated: the run finds what PYTHONPATH and a person's own site-packages add.
+    command = [str(python), "-c", _SCRIPT, *PACKAGES]
     try:
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=True, stdin=subprocess.DEVNULL)
         # An interpreter's own start-up files may print: the answer is the last line.
@@ -193,6 +197,11 @@ def _of(python: Path, answer: Mapping[str, object]) -> Environment:
         str(answer["nccl"]),
         tuple(str(place) for place in places),
     )
+
+
+def _given() -> list[str]:
+    """What the environment adds to an interpreter's own packages, or takes from them."""
+    return [os.environ.get(name, "") for name in ("PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONHOME")]
 
 
 def _stamp(python: Path, places: tuple[str, ...]) -> list[float]:

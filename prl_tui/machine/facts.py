@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from prl_tui.core.plan import build
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 from prl_tui.machine import environment, paths, rows
-from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot
+from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot, MigInstance
 
 RunOf = Callable[[int], str]
 """The id of the run that a process belongs to, "" for none."""
@@ -171,15 +171,20 @@ def here(
 
 
 def _use(gpu: Gpu, run_of: RunOf | None) -> GpuUse:
-    total, used = gpu.memory_total, gpu.memory_used
-    free = total - used if total is not None and used is not None else None
-    return GpuUse(gpu.index, gpu.uuid or "", free, total, _busy_with(gpu, run_of))
+    slices = tuple(_slice_use(gpu, one, run_of) for one in gpu.mig_instances)
+    busy = _users(gpu.processes or (), run_of) if gpu.busy else ""
+    return GpuUse(gpu.index, gpu.uuid or "", gpu.memory_free, gpu.memory_total, busy, slices=slices)
 
 
-def _busy_with(gpu: Gpu, run_of: RunOf | None) -> str:
-    if not gpu.busy:
-        return ""
-    users = dict.fromkeys(_user_words(process, run_of) for process in gpu.processes or ())
+def _slice_use(gpu: Gpu, one: MigInstance, run_of: RunOf | None) -> GpuUse:
+    own = [process for process in gpu.processes or () if process.instance == one.instance]
+    known = one.memory_total is not None and one.memory_used is not None
+    free = one.memory_total - one.memory_used if known else None  # type: ignore[operator]
+    return GpuUse(gpu.index, one.uuid or "", free, one.memory_total, _users(own, run_of) if own else "", slot=one.slot)
+
+
+def _users(processes: Iterable[GpuProcess], run_of: RunOf | None) -> str:
+    users = dict.fromkeys(_user_words(process, run_of) for process in processes)
     return ", ".join(user for user in users if user)[:160] or t("a process that cannot be seen")
 
 

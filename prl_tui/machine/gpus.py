@@ -97,11 +97,11 @@ class Gpu:
     compute_capability: str | None = None
     """`9.0` for an H100."""
     memory_used: int | None = None
-    """Bytes, the driver's own share included: what a program cannot have."""
+    """Bytes, as nvidia-smi counts them: without the driver's own share, where that is known."""
     memory_total: int | None = None
     """Bytes."""
     memory_reserved: int | None = None
-    """Bytes of `memory_used` that are the driver's own."""
+    """Bytes that are the driver's own, which no program can have."""
     utilization: int | None = None
     """Percent of the last sample period in which some kernel ran."""
     power: float | None = None
@@ -135,7 +135,14 @@ class Gpu:
             return None
         if self.memory_reserved is None:
             return self.memory_used >= FREE_BELOW_WITH_DRIVER
-        return self.memory_used - self.memory_reserved >= FREE_BELOW
+        return self.memory_used >= FREE_BELOW
+
+    @property
+    def memory_free(self) -> int | None:
+        """Bytes that a program can still have; None if that cannot be known."""
+        if self.memory_total is None or self.memory_used is None:
+            return None
+        return self.memory_total - self.memory_used - (self.memory_reserved or 0)
 
     @property
     def slowed(self) -> tuple[str, ...]:

@@ -279,7 +279,10 @@ class _Reads:
         return round(found, 1)
 
     def memory(self, handle: object) -> tuple[int | None, int | None, int | None]:
-        """Used (the driver's share included), total and the driver's share, in bytes."""
+        """Used, total and the driver's own share, in bytes.
+
+        Used is nvidia-smi's number, without that share; an old driver or binding does not tell the two apart.
+        """
         version = getattr(self._binding, "nvmlMemory_v2", None)
         calls: list[tuple[object, ...]] = [("nvmlDeviceGetMemoryInfo", handle)]
         if version is not None:
@@ -296,7 +299,7 @@ class _Reads:
         reserved = getattr(value, "reserved", None)
         if reserved is None:
             self.missing["memory_reserved"] = "driver-too-old"
-        return total - free, total, reserved
+        return max(total - free - (reserved or 0), 0), total, reserved
 
 
 def _refused(index: int, reason: str) -> Gpu:

@@ -11,7 +11,9 @@ TIMEOUT = 60.0
 """Seconds: thousands of packages on a cold network disk."""
 
 _SCRIPT = """
-import importlib.metadata as m, json, sys
+import sys
+sys.path[:] = [p for p in sys.path if p]
+import importlib.metadata as m, json
 found, editable = {}, {}
 for one in m.distributions():
     try:
@@ -51,7 +53,7 @@ def ask(python: Path) -> Packages:
     """Ask an interpreter. Never raises; the problem is one line."""
     try:
         done = subprocess.run(
-            [str(python), "-I", "-c", _SCRIPT],
+            [str(python), "-c", _SCRIPT],
             capture_output=True,
             timeout=TIMEOUT,
             stdin=subprocess.DEVNULL,

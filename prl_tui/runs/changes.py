@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prl_tui.i18n import nt, t
 from prl_tui.runs import smoke, snapshot, store
 from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.state import ALIVE
+
+if TYPE_CHECKING:
+    from prl_tui.runs.overview import Overview
 
 PARTS = ("settings", "code", "packages", "host", "environment")
 _SOURCE_CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".cu", ".cuh", ".cpp", ".cc", ".c", ".h")
@@ -55,17 +59,21 @@ class Changes:
 
     def short(self, most: int = 3) -> str:
         """One line: `since run 7f3a1c: num_generations 3 → 2, trl 0.17 → 0.18, 4 more`."""
-        found = [change.words() for part in PARTS for change in self.parts.get(part, ())]
-        if not found:
+        if not self.count:
             told = t("nothing changed since run {id}", id=self.before)
             if not self.unknown:
                 return told
             names = ", ".join(part_word(part) for part in PARTS if part in self.unknown)
             return t("{told}; not known: {parts}", told=told, parts=names)
+        return t("since run {id}: {changes}", id=self.before, changes=self.brief(most))
+
+    def brief(self, most: int = 2) -> str:
+        """What changed alone: `num_generations 3 → 2, 4 more`; "" for nothing."""
+        found = [change.words() for part in PARTS for change in self.parts.get(part, ())]
         more = len(found) - most
         if more > 0:
             found = [*found[:most], nt("{n} more", "{n} more", more)]
-        return t("since run {id}: {changes}", id=self.before, changes=", ".join(found))
+        return ", ".join(found)
 
 
 def part_word(part: str) -> str:
@@ -115,6 +123,38 @@ def since_last(root: Path, folder: RunFolder) -> Changes | None:
     """What changed since the last run of the same recipe; None for its first."""
     before = previous(root, folder)
     return between(before, folder) if before is not None else None
+
+
+class Memory:
+    """What changed in each run of a list since the recipe's run before it; each pair is compared once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Changes] = {}
+
+    def of(self, runs: Sequence[Overview]) -> dict[str, Changes]:
+        """By id; `runs` are newest first. A recipe's first run of them has none."""
+        found: dict[str, Changes] = {}
+        last: dict[tuple[str, bool], RunFolder] = {}
+        for one in reversed(runs):
+            if not one.recipe:
+                continue
+            before = last.get((one.recipe, one.smoke_test))
+            if before is not None:
+                found[one.id] = self._between(before, one)
+            last[one.recipe, True] = one.folder
+            if not one.smoke_test:
+                last[one.recipe, False] = one.folder
+        self._known = {key: one for key, one in self._known.items() if key[1] in found}
+        return found
+
+    def _between(self, before: RunFolder, one: Overview) -> Changes:
+        key = before.id, one.id
+        known = self._known.get(key)
+        if known is None:
+            known = between(before, one.folder)
+            if not known.unknown or one.status.state not in ALIVE:  # a young run is still being written down
+                self._known[key] = known
+        return known
 
 
 def lines(found: Changes) -> list[str]:

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,17 +96,26 @@ def held(root: Path) -> list[Claim]:
 
 
 def reserve(
-    root: Path, folder: RunFolder, source: str, gpus: Mapping[str, int], port: int | None, share: bool = False
+    root: Path,
+    folder: RunFolder,
+    source: str,
+    gpus: Mapping[str, int],
+    port: int | None,
+    share: bool = False,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> Taken | None:
     """Reserve GPUs and a port for the run in `folder`; what stands against it, or None.
 
-    `share`: other runs' claims are no hindrance. A folder that cannot be written is none either: the others' claims
-    are still heeded.
+    `share`: other runs' claims are no hindrance. A folder that cannot be written is none either, but `on_note` is
+    told: the others' claims are still heeded, and nobody sees this one.
     """
     if not gpus and port is None:
         return None
     with _turn(_folder(root)):
-        _write(root, folder, source, gpus, port)
+        try:
+            _write(root, folder, source, gpus, port)
+        except OSError as problem:
+            on_note(_unreserved(root, problem))
         others = [claim for claim in held(root) if claim.run != folder.id]
         against = tuple(claim for claim in others if _meet(claim, gpus, port, share))
         if against:
@@ -182,11 +191,25 @@ def _write(root: Path, folder: RunFolder, source: str, gpus: Mapping[str, int], 
     }
     file = _file(root, folder.id)
     beside = file.with_suffix(f".{os.getpid()}.tmp")
-    with contextlib.suppress(OSError):  # whole, but not durable: no claim outlives a crash of the box
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    # Whole, but not durable: no claim outlives a crash of the box.
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
         with os.fdopen(descriptor, "w") as out:
             out.write(json.dumps(record))
         beside.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def _unreserved(root: Path, problem: OSError) -> str:
+    return t(
+        "The GPUs and the port of this run are not reserved, another launch may take them: "
+        "{path} cannot be written: {reason}",
+        path=_folder(root),
+        reason=problem.strerror or problem,
+    )
 
 
 def _read(file: Path) -> Claim | None:

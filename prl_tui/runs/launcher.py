@@ -11,7 +11,7 @@ from pathlib import Path
 
 from prl_tui import atomic
 from prl_tui.i18n import t
-from prl_tui.machine import paths
+from prl_tui.machine import paths, session_end
 from prl_tui.runs import claims, lock, records, spawn, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.foreground import Answer, Caught, Stay
@@ -77,11 +77,18 @@ class Job:
         return tuple(str(folder.path / word.path) if isinstance(word, Inside) else word for word in self.argv)
 
 
-def start(root: Path, job: Job) -> RunFolder:
-    """Start `job` under its own supervisor in a new folder of `root`. LaunchError when that is impossible."""
-    folder = create(root, job)
+def _unheard(_: str) -> None:
+    """Nobody wants to hear it."""
+
+
+def start(root: Path, job: Job, on_note: Callable[[str], None] = _unheard) -> RunFolder:
+    """Start `job` under its own supervisor in a new folder of `root`. LaunchError when that is impossible.
+
+    `on_note` hears, in a sentence each, what is less safe about the run than usual.
+    """
+    folder = create(root, job, on_note)
     try:
-        return begin(folder, job)
+        return begin(folder, job, on_note)
     except LaunchError:
         _forget(folder)
         claims.release(root, folder)
@@ -95,7 +102,7 @@ def _forget(folder: RunFolder) -> None:
         shutil.rmtree(folder.path, ignore_errors=True)
 
 
-def create(root: Path, job: Job) -> RunFolder:
+def create(root: Path, job: Job, on_note: Callable[[str], None] = _unheard) -> RunFolder:
     """A new run folder with its run.json, not started yet. LaunchError when it cannot be written."""
     _check(job)
     try:
@@ -103,7 +110,7 @@ def create(root: Path, job: Job) -> RunFolder:
         try:
             _write_files(folder, job)
             records.write_record(folder.path / records.RUN, _information(folder, job))
-            taken = claims.reserve(root, folder, _source(job), job.gpus, job.port, job.share)
+            taken = claims.reserve(root, folder, _source(job), job.gpus, job.port, job.share, on_note)
         except OSError:
             _forget(folder)
             raise
@@ -121,27 +128,51 @@ def _source(job: Job) -> str:
     return f"{recipe}/{preset}" if recipe and preset else str(recipe or Path(str(job.argv[0])).name)
 
 
-def begin(folder: RunFolder, job: Job) -> RunFolder:
+def begin(folder: RunFolder, job: Job, on_note: Callable[[str], None] = _unheard) -> RunFolder:
     """Start `job` in the folder made for it. LaunchError when it cannot start, or has been started before."""
     _check(job)
     try:
         folder = RunFolder(folder.path.resolve())
-        answer = spawn.supervisor(folder, job.words(folder), _environment(folder, job), job.cwd)
+        answer, moved = _supervise(folder, job, on_note)
     except OSError as problem:
         raise LaunchError(_unwritable(folder.path, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer), folder)
     if job.recorded:
-        spawn.recorder(folder, dict(job.env))
+        spawn.recorder(folder, dict(job.env), _scope(folder, "recorder") if moved else ())
     if job.stop_after:
-        _watch(folder, job.stop_after)
+        _watch(folder, job.stop_after, _scope(folder, "watcher") if moved else ())
     return folder
 
 
-def _watch(folder: RunFolder, steps: int) -> None:
+def _scope(folder: RunFolder, part: str) -> tuple[str, ...]:
+    return session_end.scope(f"prl-tui-{folder.id}-{part}")
+
+
+def _supervise(
+    folder: RunFolder, job: Job, on_note: Callable[[str], None]
+) -> tuple[spawn.Answer | spawn.Refusal, bool]:
+    """The supervisor's answer, and whether it was moved out of a session that a logout ends."""
+    words, environment = job.words(folder), _environment(folder, job)
+    logout = session_end.at_logout()
+    scope = _scope(folder, "run") if logout.needs_scope else ()
+    answer = spawn.supervisor(folder, words, environment, job.cwd, scope)
+    moved = bool(scope)
+    if scope and isinstance(answer, spawn.Refusal) and answer.code == "silent":
+        moved = False
+        on_note(t("The run ends when you log out: a scope of its own was refused ({reason}).", reason=answer.text))
+        answer = spawn.supervisor(folder, words, environment, job.cwd)
+    elif logout.needs_scope and not scope:
+        on_note(t("The run ends when you log out (KillUserProcesses=yes), and there is no systemd-run to keep it."))
+    elif logout.needs_linger:
+        on_note(t("The run ends with your last session: {fix}", fix=logout.linger_fix))
+    return answer, moved
+
+
+def _watch(folder: RunFolder, steps: int, scope: tuple[str, ...]) -> None:
     """Have the run stopped after so many steps; one that nobody would stop is ended at once."""
     try:
-        spawn.watcher(folder, steps)
+        spawn.watcher(folder, steps, scope)
     except OSError as problem:
         stop(folder, by="launch")
         raise LaunchError(
@@ -158,6 +189,7 @@ def run_foreground(
     on_output: Callable[[bytes], None] | None = None,
     on_interrupt: Callable[[RunFolder], Answer] | None = None,
     on_stop: Callable[[int], None] | None = None,
+    on_note: Callable[[str], None] = _unheard,
 ) -> tuple[RunFolder, int | None]:
     """Start `job` and stay until it ends; returns its exit code, 128 + n for signal n.
 
@@ -168,7 +200,7 @@ def run_foreground(
     """
     caught = Caught()
     with caught.instead_of_default():
-        folder = start(root, job)
+        folder = start(root, job, on_note)
         if on_start:
             on_start(folder)
         return folder, Stay(folder, caught, grace or Grace(), on_output, on_interrupt, on_stop).until_end()

@@ -59,7 +59,7 @@ def job(
         per_rank_logs=plan.launcher in RANKED,
         files=tuple(OwnFile(file.name, file.text) for file in plan.files),
         stop_after=_stop_after(more),
-        gpus={gpu.uuid: gpu.index for gpu in taken if gpu.uuid},
+        gpus={uuid: gpu.index for gpu in taken for uuid in gpu.uuids},
         port=port,
         share=share,
         recorded=True,

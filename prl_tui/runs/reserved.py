@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import Facts
+from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.value import replace
 from prl_tui.machine.facts import fixed_port
 from prl_tui.runs import claims
@@ -22,9 +22,15 @@ def known(facts: Facts, config: RunConfig, held: Sequence[Claim], share: bool = 
     owners = {uuid: claim.words() for claim in held for uuid in claim.gpus}
     gpus = facts.gpus
     if gpus is not None:
-        key = "busy_with" if share else "claimed_by"
-        gpus = tuple(replace(gpu, **{key: owners[gpu.uuid]}) if gpu.uuid in owners else gpu for gpu in gpus)
+        gpus = tuple(_owned(gpu, owners, "busy_with" if share else "claimed_by") for gpu in gpus)
     owner, port = facts.port_owner, fixed_port(config)
     if owner is None and port is not None and (claim := claims.of_port(list(held), port)) is not None:
         owner = claim.words()
     return replace(facts, gpus=gpus, port_owner=owner)
+
+
+def _owned(gpu: GpuUse, owners: Mapping[str, str], key: str) -> GpuUse:
+    """A GPU is its owner's, its instances too; one of which some instance is reserved cannot be had as a whole."""
+    slices = tuple(_owned(one, owners, key) for one in gpu.slices)
+    owner = next((owners[uuid] for uuid in gpu.uuids if uuid in owners), "")
+    return replace(gpu, **{key: owner}, slices=slices) if owner else gpu

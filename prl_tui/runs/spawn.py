@@ -48,8 +48,13 @@ class Refusal:
     text: str = ""
 
 
-def supervisor(folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> Answer | Refusal:
-    """Start a supervisor for `argv` in `folder`; returns once the launcher runs or cannot. OSError from the folder."""
+def supervisor(
+    folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], cwd: Path, scope: Sequence[str] = ()
+) -> Answer | Refusal:
+    """Start a supervisor for `argv` in `folder`; returns once the launcher runs or cannot. OSError from the folder.
+
+    `scope`: the words that start a command where a logout does not reach it.
+    """
     if not sys.platform.startswith("linux"):
         return Refusal("no-linux")
     descriptor = _take(folder.path / records.LOCK)
@@ -60,19 +65,19 @@ def supervisor(folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], c
             return Refusal("used")
         inherited = () if descriptor < 0 else (descriptor,)
         order = {"argv": list(argv), "env": dict(env), "cwd": str(cwd.absolute()), "lock": descriptor}
-        return _start(folder, order, inherited)
+        return _start(folder, order, inherited, scope)
     finally:
         if descriptor >= 0:
             os.close(descriptor)
 
 
-def watcher(folder: RunFolder, steps: int) -> None:
+def watcher(folder: RunFolder, steps: int, scope: Sequence[str] = ()) -> None:
     """Start what stops the run once its log shows so many steps. OSError when the system refuses."""
     package = str(PROGRAM.parents[2])
     inherited = os.environ.get("PYTHONPATH")
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
     around["PYTHONPATH"] = f"{package}{os.pathsep}{inherited}" if inherited else package
-    command = [sys.executable, "-m", "prl_tui.runs.smoke_watch", str(folder.path), str(steps)]
+    command = [*scope, sys.executable, "-m", "prl_tui.runs.smoke_watch", str(folder.path), str(steps)]
     with (folder.path / records.NARRATION).open("ab") as narration:
         process = subprocess.Popen(
             command, env=around, cwd="/", stdin=subprocess.DEVNULL, stdout=narration, stderr=narration,
@@ -81,7 +86,7 @@ def watcher(folder: RunFolder, steps: int) -> None:
     process.returncode = 0  # it outlives this process, or is nothing to it
 
 
-def recorder(folder: RunFolder, added: Mapping[str, str]) -> None:
+def recorder(folder: RunFolder, added: Mapping[str, str], scope: Sequence[str] = ()) -> None:
     """Start what records the run, and a moment later what it was made of. The run is none the worse without it.
 
     It is one process at low priority, so that it does not stand in the way of a run that is just starting, and none
@@ -90,7 +95,7 @@ def recorder(folder: RunFolder, added: Mapping[str, str]) -> None:
     """
     given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
-    command = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot")
+    command = [*scope, *child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot")]
     with contextlib.suppress(OSError), tempfile.TemporaryFile() as order:
         order.write(json.dumps({"environment": given}).encode())
         order.seek(0)
@@ -116,15 +121,11 @@ def _take(path: Path) -> int | None:
         raise
 
 
-def _start(folder: RunFolder, order: Mapping[str, object], inherited: Sequence[int]) -> Answer | Refusal:
+def _start(
+    folder: RunFolder, order: Mapping[str, object], inherited: Sequence[int], scope: Sequence[str]
+) -> Answer | Refusal:
     # -S: no .pth file of an environment costs time or memory; -I: no variable or user folder bends the imports
-    command = [
-        sys.executable or "python3",
-        "-I",
-        "-S",
-        str(PROGRAM),
-        str(folder.path),
-    ]
+    command = [*scope, sys.executable or "python3", "-I", "-S", str(PROGRAM), str(folder.path)]
     with (folder.path / records.NARRATION).open("ab") as narration:
         try:
             process = subprocess.Popen(

@@ -106,7 +106,8 @@ class RunFeed:
                         view = reading.poll(ended=True)
                     self._latest = overview.describe(self.folder, view)
                     return
-                self._latest = one
+                if one != self._latest:  # the same object else: whoever shows it sees at once that nothing is new
+                    self._latest = one
                 self._over.wait(0.0 if view.behind else TURN)
         finally:
             reading.close()

@@ -153,6 +153,9 @@ class Launching:
         total = steps.logged if steps is not None else None
         report, facts = session.verdict.report, session.verdict.facts
 
+        def note(sentence: str) -> None:
+            self._app.call_later(self._app.tell, sentence, "warning")
+
         def work() -> None:
             from prl_tui.machine import paths
             from prl_tui.runs import launcher, plans
@@ -164,7 +167,7 @@ class Launching:
                     if smoke and facts is not None
                     else plans.job(plan, Path.cwd(), total=total, gpus=gpus)
                 )
-                folder = launcher.start(paths.runs_dir(), job)
+                folder = launcher.start(paths.runs_dir(), job, note)
             except launcher.LaunchError as error:
                 self._app.call_later(self._app.tell, error.sentence, "error")
                 return

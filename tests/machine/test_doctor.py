@@ -110,30 +110,108 @@ def box(tmp_path: Path):
 CONF, DROP = "etc/systemd/logind.conf", "etc/systemd/logind.conf.d/20-site.conf"
 
 
+SESSION = "0::/user.slice/user-1000.slice/session-3.scope\n"
+MANAGER = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/tmux.scope\n"
+SERVICE = "0::/system.slice/slurmstepd.scope/job_7\n"
+KILLS = "[Login]\nKillUserProcesses=yes\n"
+
+
+def after_logout(root: Path, group: str, user: str = "ada"):
+    (root / "cgroup").write_text(group)
+    return session_end.item(root, user, root / "cgroup")
+
+
+def linger(root: Path) -> None:
+    (root / "var/lib/systemd/linger").mkdir(parents=True)
+    (root / "var/lib/systemd/linger/ada").touch()
+
+
+@pytest.fixture
+def systemd_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A double of systemd-run: it starts the command where it is."""
+    program = tmp_path / "programs" / "systemd-run"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$@" >>"$0.log"\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    return program
+
+
 def test_without_systemd_nothing_ends_runs(tmp_path: Path) -> None:
     assert session_end.item(tmp_path).state == "ok"
 
 
-def test_killed_at_logout_unless_the_person_lingers(box) -> None:
-    root = box(**{CONF: "[Login]\nKillUserProcesses=yes\n"})
-    item = session_end.item(root, "ada")
+def test_a_session_s_processes_are_killed_and_lingering_alone_saves_none(box, systemd_run) -> None:
+    root = box(**{CONF: KILLS})
+    item = after_logout(root, SESSION)
     assert item.state == "warning"
-    assert item.fix == "`loginctl enable-linger ada` lets them go on."
-    (root / "var/lib/systemd/linger").mkdir(parents=True)
-    (root / "var/lib/systemd/linger/ada").touch()
-    assert session_end.item(root, "ada").state == "ok"
+    assert item.fix == "`loginctl enable-linger ada` lets runs go on."
+    linger(root)
+    item = after_logout(root, SESSION)
+    assert (item.state, item.value) == ("ok", "go on: each has a scope of its own, and ada lingers")
+    assert session_end.at_logout(root, "ada", root / "cgroup").needs_scope, "lingering does not spare the session"
+
+
+def test_without_systemd_run_a_session_s_processes_cannot_be_kept(box, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    root = box(**{CONF: KILLS})
+    linger(root)
+    assert after_logout(root, SESSION).state == "warning"
+
+
+def test_what_lies_under_the_person_s_manager_needs_lingering_alone(box) -> None:
+    root = box(**{CONF: "[Login]\nKillUserProcesses=no\n"})
+    item = after_logout(root, MANAGER)
+    assert (item.state, item.value) == ("warning", "end with your last session")
+    linger(root)
+    assert after_logout(root, MANAGER).state == "ok"
+
+
+def test_no_logout_reaches_a_service_or_a_scheduler_s_job(box) -> None:
+    assert after_logout(box(**{CONF: KILLS}), SERVICE).state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("rules", "user", "state"),
+    [
+        ("", "root", "ok"),  # KillExcludeUsers=root is the default
+        ("KillExcludeUsers=root ada\n", "ada", "ok"),
+        ("KillOnlyUsers=bob\n", "ada", "ok"),
+        ("KillOnlyUsers=bob ada\n", "ada", "warning"),
+        ("KillOnlyUsers=ada\nKillExcludeUsers=ada\n", "ada", "ok"),
+    ],
+)
+def test_users_that_are_left_out_are_not_killed(box, rules, user, state) -> None:
+    assert after_logout(box(**{CONF: KILLS + rules}), SESSION, user).state == state
 
 
 def test_the_last_word_of_the_drop_ins_counts(box) -> None:
-    assert (
-        session_end.item(box(**{CONF: "KillUserProcesses=yes\n", DROP: "KillUserProcesses=no\n"}), "ada").state == "ok"
-    )
+    root = box(**{CONF: KILLS, DROP: "KillUserProcesses=no\n"})
+    assert after_logout(root, SESSION).state == "ok"
 
 
 def test_a_comment_says_nothing(box) -> None:
-    item = session_end.item(box(**{CONF: "#KillUserProcesses=no\n"}), "ada")
+    item = after_logout(box(**{CONF: "#KillUserProcesses=no\n"}), SESSION)
     assert item.state == "unknown"
     assert "enable-linger" in item.fix
+
+
+@pytest.mark.parametrize(
+    ("told", "kills"),
+    [
+        ('b true\nas 1 "root"\nas 0\n', True),
+        ('b true\nas 2 "root" "ada"\nas 0\n', False),
+        ('b false\nas 1 "root"\nas 0\n', False),
+        ("", None),
+    ],
+)
+def test_logind_is_asked_for_all_three_rules_at_once(tmp_path, monkeypatch, told, kills) -> None:
+    # The lines as busctl of systemd 252 prints properties of these types.
+    program = tmp_path / "busctl"
+    program.write_text(f"#!/bin/sh\nprintf '{told}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert session_end.from_logind("ada") is kills
 
 
 # --- the environment --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from prl_tui.core import catalog
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.plan import Activation, LaunchPlan, build
-from prl_tui.machine import conda, environment
+from prl_tui.machine import conda, environment, packages
 from prl_tui.runs import plans
 
 
@@ -34,6 +34,34 @@ def test_a_venv_is_asked_by_its_own_python(tmp_path: Path) -> None:
     found = environment.probe(Activation("venv", str(tmp_path / "train")))
     assert found is not None
     assert dict(found.versions) == {"ms-swift": "3.3.0.dev0"}
+
+
+def test_what_pythonpath_adds_counts_as_it_does_in_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    venv.create(tmp_path / "train", with_pip=False)
+    place = Activation("venv", str(tmp_path / "train"))
+    before = environment.probe(place)
+    assert before is not None
+    assert dict(before.versions) == {}
+    added = tmp_path / "modules" / "ms_swift-4.6.0.dist-info"
+    added.mkdir(parents=True)
+    (added / "METADATA").write_text("Metadata-Version: 2.1\nName: ms_swift\nVersion: 4.6.0\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "modules"))
+    found = environment.probe(place)
+    assert found is not None
+    assert dict(found.versions) == {"ms-swift": "4.6.0"}
+    assert ("ms-swift", "4.6.0") in packages.ask(tmp_path / "train" / "bin" / "python").versions
+    monkeypatch.delenv("PYTHONPATH")
+    assert environment.probe(place) == before
+
+
+def test_a_file_in_the_working_directory_takes_no_module_s_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    venv.create(tmp_path / "train", with_pip=False)
+    (tmp_path / "json.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    assert environment.probe(Activation("venv", str(tmp_path / "train"))) is not None
+    assert not packages.ask(tmp_path / "train" / "bin" / "python").problem
 
 
 def test_what_was_found_is_remembered_until_the_packages_change(

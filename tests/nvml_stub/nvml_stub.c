@@ -15,7 +15,7 @@
  *   G lost 1           every call says GPU_IS_LOST           G refuse CODE     the handle is not given (15 lost, 4 denied)
  *   G deny WHAT [CODE] one call is refused, with NOT_SUPPORTED unless CODE says otherwise; WHAT is name, pci, cc,
  *                      mem, mem2, util, power, limit, temp, clock, reasons, mig, procs, graphics
- *   G pid N [MIB]      a compute process; repeat the line for more of them
+ *   G pid N [MIB [GI]] a compute process, of GPU instance GI under MIG (the first is 7); repeat the line for more
  *   G mig N            MIG is on, with N instances of 10 GiB
  *   G slow_ms N        every call for this GPU sleeps so long first
  *   G util P, mem MIB, total MIB, power W, limit W, temp C, clock MHZ, reasons MASK     values
@@ -64,7 +64,7 @@ static void read_state(void) {
   while (setting_count < 256 && fgets(line, sizeof line, file)) {
     struct setting *s = &settings[setting_count];
     s->more[0] = 0;
-    if (sscanf(line, "%7s %15s %63s %23s", s->gpu, s->key, s->value, s->more) >= 3) setting_count++;
+    if (sscanf(line, "%7s %15s %63s %23[^\n]", s->gpu, s->key, s->value, s->more) >= 3) setting_count++;
   }
   fclose(file);
 }
@@ -314,9 +314,11 @@ API int nvmlDeviceGetComputeRunningProcesses_v3(device_t d, unsigned *count, str
   for (int i = 0; i < setting_count && !is_slice(d); i++) {
     if (!concerns(&settings[i], d->index, "pid")) continue;
     if (to && found < room) {
-      unsigned long long used = settings[i].more[0] ? strtoull(settings[i].more, 0, 0) : 1716;
+      char *rest = settings[i].more;
+      unsigned long long used = *rest ? strtoull(rest, &rest, 0) : 1716;
+      unsigned instance = *rest ? (unsigned)strtoul(rest, 0, 0) : ~0u;
       /* 2^64 - 1 is NVML's "not available". */
-      to[found] = (struct process){(unsigned)strtoul(settings[i].value, 0, 0), used == ~0ULL ? used : used * MIB, ~0u, ~0u};
+      to[found] = (struct process){(unsigned)strtoul(settings[i].value, 0, 0), used == ~0ULL ? used : used * MIB, instance, instance == ~0u ? ~0u : 0};
     }
     found++;
   }

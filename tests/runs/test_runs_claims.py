@@ -14,6 +14,7 @@ import time
 import pytest
 
 from prl_tui.machine import paths
+from prl_tui.machine.gpu_feed import once
 from prl_tui.runs import claims, launcher, lock, stop, store
 from prl_tui.runs.folder import RunFolder
 from tests.runs.helpers import ended, marked, nothing_left, supervisor_of, until
@@ -156,7 +157,11 @@ def _slowly(function):
 def test_a_claims_folder_that_cannot_be_used_stops_no_launch(root):
     root.parent.mkdir(exist_ok=True)
     (root.parent / claims.FOLDER).write_text("a file in its place")
-    stop.stop(launcher.start(root, job()))
+    told = []
+    stop.stop(launcher.start(root, job(), told.append))
+    (note,) = told
+    assert note.startswith("The GPUs and the port of this run are not reserved, another launch may take them: ")
+    assert str(root.parent / claims.FOLDER) in note
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', '{"schema": 1, "run": 5, "gpus": []}'])
@@ -230,6 +235,38 @@ def test_a_process_of_a_run_on_a_card_is_named_as_the_run(cli, box):
     (pid,) = [one for one in marked(paths.runs_dir().resolve()) if one != supervisor_of(folder)]
     box.set(f"0 pid {pid} 2000")
     assert f"run {folder.id}, pid {pid}" in launch(cli, "0").err
+
+
+def test_a_mig_instance_is_reserved_alone_and_its_whole_card_is_not_to_be_had(cli, box):
+    box.set("0 mig 2")
+    one, other = (found.uuid for found in once(60).gpus[0].mig_instances)
+    assert launch(cli, one).code == 0
+    first = only_run()
+    (claim,) = claims.held(paths.runs_dir())
+    assert dict(claim.gpus) == {one: 0}
+    same = launch(cli, one)
+    assert same.code == 1
+    assert f"GPU 0 MIG 0 (run {first.id}, custom/python, since " in same.err
+    assert f"use GPU {other}" in same.err + same.out
+    whole = launch(cli, "0")
+    assert whole.code == 1
+    assert f"GPU 0 (run {first.id}" in whole.err
+    assert launch(cli, other).code == 0, "the card's other instance is free"
+
+
+def test_only_the_processes_of_an_instance_make_it_busy(cli, box):
+    process = subprocess.Popen(SLEEP)
+    try:
+        box.set("0 mig 2", f"0 pid {process.pid} 2000 8")
+        idle, busy = once(60).gpus[0].mig_instances
+        refused = launch(cli, busy.uuid)
+        assert refused.code == 1
+        assert "GPU 0 MIG 1 (" in refused.err
+        assert f"pid {process.pid}" in refused.err
+        assert launch(cli, idle.uuid).code == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.mark.slow

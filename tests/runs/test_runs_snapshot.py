@@ -18,7 +18,7 @@ import pytest
 from prl_tui.core.plan import Activation
 from prl_tui.core.value import plain
 from prl_tui.machine import checkout, paths
-from prl_tui.runs import changes, launcher, snapshot, stop, store
+from prl_tui.runs import changes, launcher, overview, snapshot, stop, store
 from tests.conftest import installed_script
 from tests.runs.helpers import ended, nothing_left, until
 
@@ -152,6 +152,32 @@ def test_what_changed_since_the_last_run_is_told_for_each_part(root, repository)
     assert [one.words() for one in found.parts["environment"]] == ["NCCL_DEBUG INFO → –"]
     assert found.short(2).startswith(f"since run {first.id}: num_generations 3 → 2, code: uncommitted changes")
     assert changes.since_last(root, first) is None
+
+
+def test_each_run_of_a_list_is_compared_with_its_recipes_run_before_and_only_once(root, repository, monkeypatch):
+    shape = [
+        ("demo", "1", False),
+        ("custom", "1", False),
+        ("demo", "2", True),
+        ("demo", "3", False),
+        ("demo", "4", True),
+    ]
+    made_runs = []
+    for at, (recipe, steps, smoke) in enumerate(shape):
+        more = {"smoke": {"steps": 2}} if smoke else {}
+        made_runs.append(made(root, repository, recipe=recipe, values={"max_steps": steps}, created=float(at), **more))
+    one, custom, smoke_a, three, smoke_b = (run.id for run in made_runs)
+    runs = overview.overviews(root)
+    memory = changes.Memory()
+    found = memory.of(runs)
+    assert {run: found[run].before for run in found} == {three: one, smoke_b: three, smoke_a: one} | {}
+    assert found[three].brief() == "max_steps 1 → 3"
+    assert custom not in found
+    for run in runs:
+        alone = changes.since_last(root, run.folder)
+        assert alone == found.get(run.id), "as the run alone is compared"
+    monkeypatch.setattr(changes, "between", None)
+    assert memory.of(runs) == found
 
 
 def test_a_run_without_a_snapshot_is_not_called_the_same(root, repository):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from prl_tui.machine import session_end
 from prl_tui.runs import launcher, spawn, store
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.records import MARKER
@@ -355,3 +356,56 @@ def test_the_supervisor_is_the_package_that_started_it_whatever_lies_around(root
     assert command[1:4] == ["-I", "-S", str(home / "prl_tui/runs/supervisor.py")]
     os.kill(status(folder).pid, signal.SIGKILL)
     assert ended(folder).exit_code == 137
+
+
+# --- where a logout ends what a session started -----------------------------------------------------------------------
+
+
+KILLED = session_end.Logout("ada", True, False, True)
+WRAPPER = """#!/bin/sh
+echo "$*" >>"$0.log"
+{answer}
+while [ "$1" != -- ]; do shift; done; shift
+exec "$@"
+"""
+
+
+@pytest.fixture
+def logout(tmp_path, monkeypatch):
+    """A box whose logind ends sessions (a value), and a double of systemd-run in front of PATH."""
+
+    def make(answer="", found=KILLED):
+        program = tmp_path / "programs" / "systemd-run"
+        program.parent.mkdir()
+        program.write_text(WRAPPER.format(answer=answer))
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        monkeypatch.setattr(session_end, "at_logout", lambda: found)
+        return program.with_name("systemd-run.log")
+
+    return make
+
+
+def test_a_run_gets_a_scope_of_its_own_where_a_logout_would_end_it(root, logout):
+    log, told = logout(), []
+    folder = launcher.start(root, Job((sys.executable, "-c", "print('hello')")), told.append)
+    assert ended(folder).state == "finished"
+    assert log.read_text().startswith(f"--user --scope --quiet --collect --unit=prl-tui-{folder.id}-run -- ")
+    assert told == ["The run ends with your last session: `loginctl enable-linger ada` lets runs go on."]
+
+
+def test_a_run_starts_all_the_same_where_its_scope_is_refused_and_says_what_that_means(root, logout):
+    log, told = logout("echo 'Failed to connect to bus: No medium found' >&2; exit 1"), []
+    folder = launcher.start(root, Job((sys.executable, "-c", "print('hello')")), told.append)
+    assert ended(folder).state == "finished"
+    assert len(log.read_text().splitlines()) == 1
+    assert told == [
+        "The run ends when you log out: a scope of its own was refused (Failed to connect to bus: No medium found)."
+    ]
+
+
+def test_no_scope_is_made_where_no_logout_ends_anything(root, logout):
+    log, told = logout(found=session_end.Logout("ada", False, False, True)), []
+    assert ended(launcher.start(root, Job((sys.executable, "-c", "pass")), told.append)).state == "finished"
+    assert not log.exists()
+    assert told == []

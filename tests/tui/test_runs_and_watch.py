@@ -183,6 +183,36 @@ async def test_while_a_run_says_nothing_yet_watch_tells_what_changed_since_the_l
         await wait_for(pilot, lambda: told in text_of(pilot.app.screen.query_one("#health")), "the change")
 
 
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_below_the_list_stands_why_a_run_failed_and_what_changed_since_the_last_one(app, start, size):
+    async with app().run_test(size=size) as pilot:
+        first = start("pass", values={"max_steps": "200"})
+        other = start("pass", recipe="custom", preset="python")
+        failed = start(FAILS, values={"max_steps": "7", "lr": "0.1"})
+        await wait_for(pilot, lambda: all(map(over, (first, other, failed))), "their ends")
+        place = await runs_screen(pilot)
+        note = place.query_one("#note")
+        told = f"since run {first.id}: lr – → 0.1, max_steps 200 → 7"
+        await wait_for(pilot, lambda: told in text_of(note), "what changed")
+        assert "ValueError: [/INST] broke" in text_of(note).split("\n")[0]
+        await pilot.press("down")
+        await wait_for(pilot, lambda: f"Run {other.id} is the first of its recipe." in text_of(note), "the next run's")
+        await pilot.press("down")
+        await wait_for(pilot, lambda: f"Run {first.id} is the first of its recipe." in text_of(note), "the last one's")
+        if size == WIDE:
+            await pilot.press("up")
+            assert "lr – → 0.1" not in text_of(place.rows), "the failure's reason has the column"
+
+
+async def test_the_list_has_a_column_for_what_changed_where_it_is_wide(app, start):
+    async with app().run_test(size=WIDE) as pilot:
+        first = start("pass", values={"max_steps": "200"})
+        second = start("pass", values={"max_steps": "7"})
+        await wait_for(pilot, lambda: over(first) and over(second), "their ends")
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: "max_steps 200 → 7" in text_of(place.rows), "what changed")
+
+
 async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
     async with app().run_test(size=SMALL) as pilot:
         first = start("pass", values={"max_steps": "200"})

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.widgets import Footer
 
 from prl_tui.i18n import t
 from prl_tui.runs import overview
+from prl_tui.runs.changes import Changes, Memory
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE, State
 from prl_tui.telemetry.durations import format_duration
 from prl_tui.tui.cells import fit
 from prl_tui.tui.screens.place import Place
-from prl_tui.tui.widgets.rows import Piece, Rows
+from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ class RunList(Rows):
     def __init__(self) -> None:
         super().__init__(id="runs")
         self.runs: list[Overview] = []
+        self.changes: Mapping[str, Changes] = {}
         self.waiting = True
 
     def on_mount(self) -> None:
@@ -56,6 +60,18 @@ class RunList(Rows):
         self.runs, self.waiting = runs, False
         self.cursor = next((y for y, one in enumerate(runs) if one.id == now), min(self.cursor, max(0, len(runs) - 1)))
         self.rows_changed()
+
+    def tell(self, changes: Mapping[str, Changes]) -> None:
+        """What changed in each run since its recipe's run before."""
+        self.changes = changes
+        self.rows_changed()
+
+    def moved(self) -> None:
+        """The lines below are about the run under the cursor."""
+        self.post_message(self.Moved())
+
+    class Moved(Message):
+        """Another run is under the cursor."""
 
     def count(self) -> int:
         """Runs, or the one line that says that there are none."""
@@ -91,13 +107,53 @@ class RunList(Rows):
             (fit(_took(one), 12 if wide else 9, right=True), "muted"),
         ]
         if detailed:
-            text = overview.reason(one) if silent else one.status.detail
+            text = overview.reason(one) if silent else one.status.detail or self._changed(one)
             pieces.append(("   " + fit(text, max(4, width - 124)), "warning" if silent else "muted"))
         return pieces
+
+    def _changed(self, one: Overview) -> str:
+        found = self.changes.get(one.id)
+        return found.brief() if found is not None else ""
 
     def chosen(self, y: int) -> None:
         """Watch it."""
         cast("PrlApp", self.app).open_run(self.runs[y].folder)
+
+
+class RunNote(StillRows, can_focus=False):
+    """Two lines about one run: why it ended as it did, and what changed since its recipe's run before."""
+
+    def __init__(self) -> None:
+        super().__init__(id="note")
+        self._lines: list[Piece] = []
+
+    def show(self, one: Overview | None, changes: Changes | None) -> None:
+        """The run under the cursor."""
+        self._lines = [] if one is None else [_why(one), (_since(one, changes), "muted")]
+        self.rows_changed()
+
+    def count(self) -> int:
+        """Lines."""
+        return len(self._lines)
+
+    def row(self, y: int, width: int) -> list[Piece]:
+        """One of them."""
+        text, role = self._lines[y]
+        return [(fit(text, width), role)]
+
+
+def _why(one: Overview) -> Piece:
+    """The cause of a failure; else how it is run."""
+    text = overview.reason(one)
+    if text:
+        return text, "warning" if one.quiet is not None else "error" if one.status.state == "failed" else "muted"
+    return one.what, "muted"
+
+
+def _since(one: Overview, changes: Changes | None) -> str:
+    if changes is not None:
+        return changes.short()
+    return t("Run {id} is the first of its recipe.", id=one.id) if one.recipe else ""
 
 
 def _took(one: Overview) -> str:
@@ -110,11 +166,12 @@ def _took(one: Overview) -> str:
 class RunsScreen(Place):
     """The second place."""
 
-    PARTS = ("RunList",)
+    PARTS = ("RunList", "RunNote")
 
     CSS = """
     RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }
     RunsScreen RunList:focus { border: round $primary; }
+    RunsScreen #note { height: 2; padding: 0 0 0 2; scrollbar-size: 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
@@ -132,10 +189,12 @@ class RunsScreen(Place):
         self.fit_terminal()
         yield TopBar("runs")
         yield RunList()
+        yield RunNote()
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Read the runs now and again, off this thread."""
+        self._memory = Memory()
         self.rows.focus()
         self._read()
         self.set_interval(2.0, self._read)
@@ -155,10 +214,25 @@ class RunsScreen(Place):
 
         found = overview.overviews(paths.runs_dir(), MOST)
         self.app.call_later(self._show, found)
+        self.app.call_later(self._tell, self._memory.of(found))
 
     def _show(self, found: list[Overview]) -> None:
         if self.is_attached:
             self.rows.show(found)
+            self._note()
+
+    def _tell(self, changes: Mapping[str, Changes]) -> None:
+        if self.is_attached:
+            self.rows.tell(changes)
+            self._note()
+
+    def on_run_list_moved(self) -> None:
+        """Another run is under the cursor."""
+        self._note()
+
+    def _note(self) -> None:
+        one = self._here()
+        self.query_one(RunNote).show(one, self.rows.changes.get(one.id) if one is not None else None)
 
     def _here(self) -> Overview | None:
         runs, cursor = self.rows.runs, self.rows.cursor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
-from textual.content import Content
+from textual.content import Content, Span
 from textual.widgets import Footer, Input, Static
 
 from prl_tui.core.devices import read as read_devices
@@ -77,6 +77,7 @@ class WatchScreen(Place):
         self._chose_log = False
         self._culprit: Cause | None = None
         self._changed = ""
+        self._written: dict[str, tuple[str, tuple[Span, ...]]] = {}
         info = folder.info()
         self._info = info if isinstance(info, dict) else {}
         self._curves = outputs_of(info).curves
@@ -169,16 +170,14 @@ class WatchScreen(Place):
         self.query_one(GpuTable).show(reading)
         one = self.feed.latest()
         if one is None:
-            self.query_one("#head", Static).update(
-                Content(t("run {id} · reading its files …", id=safe(self.folder.id)))
-            )
+            self._write("#head", Content(t("run {id} · reading its files …", id=safe(self.folder.id))))
             return
         if one is not self._one:
             self._one = one
             self._rank_gpus(one)
             self._show_curves(one.view.series)
             self._collect_tabs(one)
-        self.query_one("#head", Static).update(head(one, self.size.width - 2), layout=False)
+        self._write("#head", head(one, self.size.width - 2))
         self._show_health(one)
         self._linger(one)
 
@@ -238,7 +237,14 @@ class WatchScreen(Place):
         line = self.query_one("#health", Static)
         line.set_class(tone == "bad", "-bad")
         line.set_class(tone == "warn", "-warn")
-        line.update(Content(fit(text, max(10, self.size.width - 2))), layout=False)
+        self._write("#health", Content(fit(text, max(10, self.size.width - 2))))
+
+    def _write(self, line: str, content: Content) -> None:
+        """A line of its own, drawn only where it says something else now."""
+        text = content.plain, tuple(content.spans)
+        if self._written.get(line) != text:
+            self._written[line] = text
+            self.query_one(line, Static).update(content, layout=False)
 
     def _linger(self, one: Overview) -> None:
         """A demo leaves by itself a while after its end, unless somebody is reading."""

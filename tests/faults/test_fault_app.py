@@ -1,0 +1,138 @@
+"""Rows of the fault table that break the app itself: the real script on a real pty, on runs without torch."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from prl_tui.runs import launcher, records, stop
+from prl_tui.runs.folder import Ended, read_ended
+from prl_tui.runs.state import status
+from tests.e2e.conftest import environment, runs, terminal, work  # noqa: F401  (fixtures)
+from tests.e2e.terminal import run, until
+from tests.runs.helpers import ended, marked
+
+pytestmark = pytest.mark.slow
+
+FLOOD = Path(__file__).with_name("programs") / "flood.py"
+WRITERS = Path(__file__).with_name("programs") / "writers.py"
+TWO_GB = 2_000_000_000
+
+
+@pytest.fixture
+def tree(runs, tmp_path):  # noqa: F811
+    """Start a program of this folder as a run."""
+
+    def start(program, *words):
+        return launcher.start(runs, launcher.Job((sys.executable, str(program), *words)))
+
+    return start
+
+
+def test_the_app_is_suspended_while_two_gigabytes_are_printed(terminal, tree, tmp_path):  # noqa: F811
+    """The run does not wait for it; when it goes on it is at the end at once, and no larger than before."""
+    folder = tree(FLOOD, str(TWO_GB), str(tmp_path / "gate"))
+    screen = terminal("watch", folder.id)
+    screen.wait("begun", "the first line")
+    before = psutil.Process(screen.child.pid).memory_info().rss
+    screen.kill(signal.SIGSTOP)
+    (tmp_path / "gate").touch()
+    whole = len("begun\n") + TWO_GB + len("all is said\n")
+    until(lambda: folder.output.stat().st_size == whole, "two gigabytes in the log", 300)
+    screen.kill(signal.SIGCONT)
+    begun = time.monotonic()
+    screen.wait("all is said", "the last line", 20)
+    assert time.monotonic() - begun < 20
+    grown = psutil.Process(screen.child.pid).memory_info().rss - before
+    assert grown < 100 << 20, f"{grown >> 20} MiB more"
+    screen.keys("q")
+    assert screen.end(20) == 0
+    assert not stop.stop(folder).refused
+    assert ended(folder).state == "stopped"
+    end = read_ended(folder)
+    assert isinstance(end, Ended)
+    assert end.dropped == 0
+
+
+def test_two_apps_press_stop_on_one_run(terminal, tree, runs, tmp_path):  # noqa: F811
+    """Both are told the same, it is stopped once, and nothing of it is left."""
+    place = tmp_path / "place"
+    place.mkdir()
+    folder = tree(WRITERS, "polite", str(place))
+    screens = [terminal("watch", folder.id) for _ in range(2)]
+    for screen in screens:
+        screen.wait(lambda text: folder.id in text and "leader" in text, "the run and its log")
+    for screen in screens:
+        screen.keys("x")
+        screen.wait("Stop run", "the question")
+    for screen in screens:
+        screen.keys("y")
+    for screen in screens:
+        screen.wait("stopped", "the end on its screen")
+    assert (status(folder).state, status(folder).stopped_by_person) == ("stopped", True)
+    assert not marked(runs.resolve())
+    for screen in screens:
+        screen.keys("q")
+        assert screen.end(20) == 0
+
+
+def test_the_run_folder_becomes_read_only(terminal, tree, runs, environment, work, tmp_path):  # noqa: F811
+    """Nothing can be written down any more: the run goes on all the same, can be watched, and can be stopped."""
+    place = tmp_path / "place"
+    place.mkdir()
+    folder = tree(WRITERS, "polite", str(place))
+    until((place / "daemon").exists, "the writers")
+    bound = subprocess.run(["mount", "--bind", folder.path, folder.path], capture_output=True, text=True)
+    if bound.returncode:
+        pytest.skip(f"nothing can be mounted here: {bound.stderr.strip()}")
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder.path], check=True)
+        with pytest.raises(OSError, match="Read-only"):
+            (folder.path / "probe").touch()
+        assert status(folder).state in {"starting", "running"}
+        screen = terminal("watch", folder.id)
+        screen.wait(lambda text: folder.id in text and "leader" in text, "the run and its log")
+        screen.keys("q")
+        assert screen.end(20) == 0
+        told = run("stop", folder.id, environment=environment, cwd=work)
+        assert told.returncode != 0 or not marked(runs.resolve())
+        assert "Traceback" not in told.stderr
+        assert str(folder.path) in told.stderr or not marked(runs.resolve()), told.stderr
+    finally:
+        subprocess.run(["umount", "-l", folder.path], check=True)
+    if marked(runs.resolve()):
+        assert not stop.stop(folder).refused
+    assert ended(folder).state in {"stopped", "failed"}
+    assert not marked(runs.resolve())
+
+
+def test_a_thousand_runs_are_in_the_list(terminal, runs, environment, work):  # noqa: F811
+    """All of them are told, the newest first; the screen is there at once and its keys work."""
+    for number in range(1000):
+        path = runs / f"b{number:05x}"
+        path.mkdir(parents=True)
+        info = {"schema": 1, "id": path.name, "created": 1.7e9 + number, "recipe": "demo", "preset": "two-ranks",
+                "values": {"max_steps": str(number)}}  # fmt: skip
+        (path / records.RUN).write_text(json.dumps(info))
+        code = number % 2
+        kept = {"schema": 1, "exit_code": code, "signal": None, "error": None, "stop": None}
+        (path / records.EXIT).write_text(json.dumps(kept))
+    told = json.loads(run("runs", "--json", environment=environment, cwd=work).stdout)
+    assert [one["id"] for one in told] == [f"b{number:05x}" for number in reversed(range(1000))]
+    assert {one["state"] for one in told} == {"finished", "failed"}
+    screen = terminal()
+    screen.wait("can launch here", "the form")
+    screen.keys("R")
+    screen.wait("b003e7", "the newest")
+    screen.wait("since run b003e6: max_steps 998 → 999", "what changed in it")
+    screen.keys("down")
+    screen.wait("since run b003e5: max_steps 997 → 998", "the next")
+    screen.keys("q")
+    assert screen.end(20) == 0
