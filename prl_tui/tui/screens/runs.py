@@ -107,7 +107,7 @@ class RunList(Rows):
             (fit(_took(one), 12 if wide else 9, right=True), "muted"),
         ]
         if detailed:
-            text = overview.reason(one) if silent else one.status.detail or self._changed(one)
+            text = overview.reason(one) or self._changed(one)
             pieces.append(("   " + fit(text, max(4, width - 124)), "warning" if silent else "muted"))
         return pieces
 
