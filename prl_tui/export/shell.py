@@ -6,11 +6,15 @@ import re
 import shlex
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
+_CURLED = re.compile("[\u2018\u2019]+")
+"""Single quotation marks of a text: shellcheck takes them, between the shell's own, for a slip (SC1112)."""
 
 
 def literal(text: str) -> str:
     """Text as one word of a POSIX shell, unchanged whatever it holds."""
-    return f"'{text}'" if bare(text) and text.startswith("=") else shlex.quote(text)  # zsh expands =NAME
+    if bare(text) and text.startswith("="):
+        return f"'{text}'"  # zsh expands =NAME
+    return _CURLED.sub(lambda found: f"'\"{found[0]}\"'", shlex.quote(text))
 
 
 def name_of(key: str) -> str:

@@ -25,7 +25,7 @@ def idle(index, **values):
     base = {
         "uuid": f"GPU-{index}",
         "name": "NVIDIA H100 80GB HBM3",
-        "memory_used": 503316480,
+        "memory_used": 0,
         "memory_total": 85520809984,
         "memory_reserved": 503316480,
         "utilization": 0,
@@ -96,18 +96,18 @@ async def drawn(width, *readings, columns=CONFIGURE, prepare=lambda table: None)
 
 CONFIGURE_120 = """\
 use   #  name                 memory GiB              util      power W   °C  used by
-[ ]   0  H100 80GB HBM3       0.5 / 79.6  ▏            0 %     73 / 700   33  free
+[ ]   0  H100 80GB HBM3       0.0 / 79.6               0 %     73 / 700   33  free
 [ ]   1  H100 80GB HBM3      61.2 / 79.6  ██████▎     98 %    640 / 700   61  ! alice, python train.py, 3 h
-[ ]   2  H100 80GB HBM3       0.5 / 79.6  ▏              –     73 / 700   33  ! bob, vllm, 10 min
+[ ]   2  H100 80GB HBM3       0.0 / 79.6                 –     73 / 700   33  ! bob, vllm, 10 min
       └  MIG 3g.40gb         20.0 / 40.0  ████                                ! bob, vllm, 10 min
       └  MIG 1g.10gb          0.0 / 10.0
       3  H100 80GB HBM3         – / 79.6                 –            –    –  ✗ lost"""
 
 CONFIGURE_80 = """\
 use   #  name               memory GiB    util      W   °C  used by
-[ ]   0  H100 80GB HBM3     0.5 / 79.6     0 %     73   33  free
+[ ]   0  H100 80GB HBM3     0.0 / 79.6     0 %     73   33  free
 [ ]   1  H100 80GB HBM3    61.2 / 79.6    98 %    640   61  ! alice, python tra…
-[ ]   2  H100 80GB HBM3     0.5 / 79.6       –     73   33  ! bob, vllm, 10 min
+[ ]   2  H100 80GB HBM3     0.0 / 79.6       –     73   33  ! bob, vllm, 10 min
       └  MIG 3g.40gb       20.0 / 40.0                      ! bob, vllm, 10 min
       └  MIG 1g.10gb        0.0 / 10.0
       3  H100 80GB HBM3       – / 79.6       –      –    –  ✗ lost"""
@@ -115,16 +115,16 @@ use   #  name               memory GiB    util      W   °C  used by
 WATCH_80 = """\
 rank   #    util                 memory GiB      power W   °C
   r0   1    98 %           █    61.2 / 79.6    640 / 700   61  ! slow
-       2       –           ·     0.5 / 79.6     73 / 700   33
+       2       –           ·     0.0 / 79.6     73 / 700   33
        └                        20.0 / 40.0
        └                         0.0 / 10.0
   r1   3       –           ·       – / 79.6            –    –  ✗ lost"""
 
 WATCH_60 = """\
 rank   #    util            memory GiB      W   °C
-       0     0 %      ▁     0.5 / 79.6     73   33
+       0     0 %      ▁     0.0 / 79.6     73   33
   r0   1    98 %      █    61.2 / 79.6    640   61  ! slow
-       2       –      ·     0.5 / 79.6     73   33
+       2       –      ·     0.0 / 79.6     73   33
        └                   20.0 / 40.0
        └                    0.0 / 10.0
        3       –      ·       – / 79.6      –    –  ✗ lost"""
