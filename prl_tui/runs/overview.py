@@ -10,7 +10,7 @@ from typing import Any
 
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
-from prl_tui.runs import bare, smoke, store
+from prl_tui.runs import bare, records, smoke, store
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
@@ -54,17 +54,18 @@ class Overview:
         return f"{self.source} · {t('smoke')}" if self.smoke_test else self.source
 
 
-def reader(folder: RunFolder) -> RunReader:
-    """What a run says, followed from its files."""
+def reader(folder: RunFolder, short: bool = False) -> RunReader:
+    """What a run says, followed from its files; `short`: of huge logs only the start and the end."""
     if isinstance(folder, BareRun):
-        return RunReader(folder.log, None, folder.metrics, folder.path)
+        return RunReader(folder.log, None, folder.metrics, folder.path, short=short)
     info = folder.info()
     cwd = base_dir(folder, info)
     outputs = outputs_of(info)
     anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
     console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS, metric_lines=outputs.metric_lines)
     total = info.get("total") if isinstance(info, dict) else None
-    return RunReader.of_folder(folder.path, cwd, console, total if isinstance(total, int) and total > 0 else None)
+    total = total if isinstance(total, int) and total > 0 else None
+    return RunReader.of_folder(folder.path, cwd, console, total, short)
 
 
 def base_dir(folder: RunFolder, info: object) -> Path:
@@ -73,17 +74,82 @@ def base_dir(folder: RunFolder, info: object) -> Path:
 
 
 def overview(folder: RunFolder) -> Overview:
-    """A run's line, its logs read to the end of what a short look gives."""
-    reading = reader(folder)
-    view = reading.poll()
-    while view.behind:
-        view = reading.poll()
+    """A run's line, from the start and the end of its logs."""
+    reading = reader(folder, short=True)
+    try:
+        return _look(folder, reading)
+    finally:
+        reading.close()
+
+
+def _look(folder: RunFolder, reading: RunReader) -> Overview:
+    """A run's line after all that is new; what waited for more lines is told too once it has ended."""
+    view = _read(reading, ended=False)
     if status(folder, training_done=view.done, logged=view.progress is not None).state not in ALIVE:
-        view = reading.poll(ended=True)  # what waited for more lines is told too
-        while view.behind:
-            view = reading.poll(ended=True)
-    reading.close()
+        view = _read(reading, ended=True)
     return describe(folder, view)
+
+
+def _read(reading: RunReader, *, ended: bool) -> RunView:
+    view = reading.poll(ended=ended)
+    while view.behind:
+        view = reading.poll(ended=ended)
+    return view
+
+
+class Overviews:
+    """Every run's line, looked at again and again: a run that has ended is read once, one that lives only goes on."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._ended: dict[str, tuple[_Stamp, Overview]] = {}
+        self._living: dict[str, RunReader] = {}
+
+    def look(self, most: int = 0) -> list[Overview]:
+        """Every run, newest first; `most` limits how many are read."""
+        folders = store.list_runs(self._root)
+        if most > 0:
+            folders = folders[:most]
+        found = [self._one(folder) for folder in folders]
+        known = {folder.id for folder in folders}
+        self._living = {id_: one for id_, one in self._living.items() if id_ in known}
+        self._ended = {id_: one for id_, one in self._ended.items() if id_ in known}
+        return found
+
+    def _one(self, folder: RunFolder) -> Overview:
+        stamp = _stamp(folder)
+        known = self._ended.get(folder.id)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        reading = self._living.pop(folder.id, None) or reader(folder, short=True)
+        try:
+            one = _look(folder, reading)
+        finally:
+            reading.close()  # its place is kept: descriptors of hundreds of runs are too many
+        if one.status.state in ALIVE or stamp[_EXIT] is None:  # without a record of its end it may be judged anew
+            self._living[folder.id] = reading
+        else:
+            self._ended[folder.id] = stamp, one
+        return one
+
+
+_Stamp = list["tuple[int, int] | None"]
+_JUDGED_BY = (records.RUN, records.STATE, records.STOP, records.EXIT, records.OUTPUT)
+_EXIT = _JUDGED_BY.index(records.EXIT)
+
+
+def _stamp(folder: RunFolder) -> _Stamp:
+    """Changes when anything of an ended run does."""
+    found: _Stamp = []
+    for name in _JUDGED_BY:
+        path = folder.path / name
+        try:
+            seen = path.stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((seen.st_mtime_ns, seen.st_size))
+    return found
 
 
 def describe(
@@ -122,10 +188,10 @@ def describe(
     )
 
 
-def overviews(root: Path, most: int = 0, one: Callable[[RunFolder], Overview] = overview) -> list[Overview]:
-    """Every run, newest first; `most` limits how many are read."""
-    folders = store.list_runs(root)
-    return [one(folder) for folder in (folders[:most] if most > 0 else folders)]
+def overviews(root: Path, most: int = 0) -> list[Overview]:
+    """Every run, newest first, read once; `most` limits how many are."""
+    found = Overviews(root)
+    return found.look(most)
 
 
 def state_word(state: State) -> str:

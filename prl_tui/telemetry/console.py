@@ -54,8 +54,12 @@ class ConsoleReader:
         paths: Sequence[Path],
         console: ConsoleFormat | None = None,
         clock: Callable[[], float] = time.time,
+        *,
+        short: bool = False,
     ) -> None:
+        """`short`: of a huge file only the start and the end (`FrameTail`)."""
         self.paths = tuple(paths)
+        self._short = short
         self._format = console or ConsoleFormat()
         self._clock = clock
         self._lines = [re.compile(pattern) for pattern in self._format.metric_lines]
@@ -108,7 +112,7 @@ class ConsoleReader:
 
     def _start_again(self) -> None:
         self.close()
-        self._tails = tuple(FrameTail(path, self._wanted()) for path in self.paths)
+        self._tails = tuple(FrameTail(path, self._wanted(), short=self._short) for path in self.paths)
         self.table = MetricTable()
         self.bar = TrainingBar(self._format.bars)
         self.milestones = Milestones(self._format.anchors)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 _LONGEST = 1 << 20  # bytes of one unfinished line that are kept
+SHORT_HEAD, SHORT_END = 8 << 20, 16 << 20
+"""Bytes at a log's start and end that a short look reads."""
+BLOCK = 4096
 
 
 class ByteTail:
@@ -120,33 +123,61 @@ class Frame:
 
     text: bytes
     line: int
-    """Number of its line in the file, from 0; only newlines count."""
+    """Number of its line in the file, from 0; only newlines count. -1 behind what a short look left out."""
 
 
 class FrameTail(ByteTail):
     """Only the frames in which a pattern is found: a log of other lines costs one search, no Python per line."""
 
-    def __init__(self, path: Path, wanted: re.Pattern[bytes]) -> None:
-        """`wanted` is searched with carriage returns turned into newlines."""
+    def __init__(self, path: Path, wanted: re.Pattern[bytes], *, short: bool = False) -> None:
+        """`wanted` is searched with carriage returns turned into newlines.
+
+        `short`: of a huge log only its start and its end are read.
+        """
         super().__init__(path)
         self._wanted = wanted
+        self._short = short
+        self._cut, self._numbered = False, True
         self._rest = b""
         self._line = 0
 
     @property
     def pending(self) -> Frame:
         """The unfinished last frame."""
-        return Frame(self._rest, self._line)
+        return Frame(self._rest, self._number())
 
     def poll(self, budget: int) -> list[Frame]:
         """Wanted frames that were finished by the next at most `budget` bytes, in order."""
+        if self._short:
+            self._skip_middle()
         frames: list[Frame] = []
         for data in self.chunks(budget):
-            text = self._rest + data
+            text = self._rest + (self._whole_lines(data) if self._cut else data)
             end = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
             frames += self._frames(text[:end])
             self._rest = text[end:][:_LONGEST]
         return frames
+
+    def _skip_middle(self) -> None:
+        """Once the start is read, go on near the end where that is far away."""
+        size = self._file.size(self.position)
+        if size is None or self.position < SHORT_HEAD or size - self.position < SHORT_HEAD + SHORT_END:
+            return
+        self._rest, self._cut, self._numbered = b"", True, False
+        self.position = size - SHORT_END
+        before = self._file.read(self.position - BLOCK, BLOCK)
+        self._file.note(self.position - BLOCK, before)  # what tells later that the file is still the same
+
+    def _number(self) -> int:
+        return self._line if self._numbered else -1
+
+    def _whole_lines(self, data: bytes) -> bytes:
+        """What stands behind the first newline: the line before it was cut."""
+        at = data.find(b"\n") + 1
+        if at == 0:
+            return b""
+        self._cut = False
+        return data[at:]
 
     def _frames(self, text: bytes) -> Iterator[Frame]:
         """Wanted frames of `text`, which ends with a line break or carriage return; counts its lines."""
@@ -157,10 +188,11 @@ class FrameTail(ByteTail):
             end = level.find(b"\n", max(start, match.end() - 1))
             self._line += text.count(b"\n", counted, start)
             counted = start
-            yield Frame(text[start:end], self._line)
+            yield Frame(text[start:end], self._number())
             position = end + 1
         self._line += text.count(b"\n", counted)
 
     def _start_again(self) -> None:
         self._rest = b""
         self._line = 0
+        self._cut, self._numbered = False, True

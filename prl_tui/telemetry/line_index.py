@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BLOCK = 1 << 16
+FROM_END = 1 << 20
+"""Bytes of a log's end that are enough for a screen, unless its lines are very long."""
 LINE_LIMIT = 8192
 """Bytes of one line that are handed out: its last ones, where a progress bar's newest state is."""
 
@@ -33,6 +35,10 @@ class LineSource(Protocol):
         """Changes when line numbers of before mean nothing any more."""
 
     @property
+    def moved(self) -> int:
+        """Lines that have come to stand before the first one, since the generation began."""
+
+    @property
     def problem(self) -> OSError | None:
         """Why the log cannot be read now, or None."""
 
@@ -43,13 +49,26 @@ class LineSource(Protocol):
         """Lines `first` to `first + count - 1` as bytes, each cut to its last `limit` bytes."""
 
 
+def _near_end(path: Path) -> int:
+    """A block's start in the last mebibyte of a file, 0 for a short one or none."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return 0
+    return max(0, size - FROM_END) // BLOCK * BLOCK
+
+
 class LineIndex:
     """Sparse line index of one append-only file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, from_end: bool = False) -> None:
+        """`from_end`: begin in the last mebibyte of what is there; its first line is what is left of one."""
         self.path = path
-        self.size = 0
-        """Bytes indexed so far."""
+        self.moved = 0
+        self.size = self._begin = _near_end(path) if from_end else 0
+        """Bytes up to which it is indexed."""
+        self.behind = 0
+        """Bytes that were there at the last update, and are not indexed yet."""
         self.complete_lines = 0
         """Lines that have their newline."""
         self._file = FollowedFile(path)
@@ -79,7 +98,7 @@ class LineIndex:
             self._start_again()
         if end is None:
             return 0
-        start = self.size
+        start, whole = self.size, end
         end = min(end, start + budget)
         while self.size < end:
             data = self._file.read(self.size, min(16 * BLOCK - self.size % BLOCK, end - self.size))
@@ -87,7 +106,12 @@ class LineIndex:
                 break
             self._file.note(self.size, data)
             self._count(data)
+        self.behind = max(0, whole - self.size)
         return self.size - start
+
+    def line_of(self, path: Path, line: int) -> int | None:
+        """Where line `line` (from 0) of the file `path` is; None if it is not in it yet."""
+        return line if path == self.path and line < self.lines else None
 
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines `first` to `first + count - 1` as bytes, each cut to its last `limit` bytes."""
@@ -114,13 +138,17 @@ class LineIndex:
                     break
         return found[:wanted]
 
+    def lines_above(self, tail: LineIndex) -> int:
+        """How many lines stand before the first one of an index of the same file that began near its end."""
+        return self._before[tail._begin // BLOCK]
+
     def close(self) -> None:
         """Give the file descriptor back."""
         self._file.close()
 
     def _start_again(self) -> None:
         self._generation = self._file.generation
-        self.size = self.complete_lines = 0
+        self.size = self.complete_lines = self._begin = self.behind = 0
         self._before = array("Q", [0])
         self._open_end = False
 
@@ -138,9 +166,9 @@ class LineIndex:
     def _start_of(self, line: int) -> int:
         """Offset of the first byte of `line`: one after the `line`-th newline."""
         if line == 0:
-            return 0
+            return self._begin
         block = bisect_right(self._before, line - 1) - 1
-        data = self._file.read(block * BLOCK, BLOCK)
+        data = self._file.read(self._begin + block * BLOCK, BLOCK)
         missing = line - self._before[block]
         low, high = 0, len(data)
         while high - low > 2048:  # halving by count() stays in C until few newlines are left
@@ -154,7 +182,7 @@ class LineIndex:
         position = low - 1
         for _ in range(missing):
             position = data.find(b"\n", position + 1)
-        return block * BLOCK + position + 1
+        return self._begin + block * BLOCK + position + 1
 
     def _end_of(self, line: int) -> int:
         """Offset of the newline that ends `line`, or the end of what is indexed."""

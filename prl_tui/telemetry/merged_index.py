@@ -25,15 +25,21 @@ if TYPE_CHECKING:
 class MergedIndex:
     """Line source over several files; see the module for what its order means."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self.sources = tuple(LineIndex(path) for path in paths)
-        self.generation = 0
+    def __init__(self, paths: Sequence[Path], *, from_end: bool = False) -> None:
+        """`from_end`: begin near each file's end."""
+        self.sources = tuple(LineIndex(path, from_end=from_end) for path in paths)
+        self.generation = self.moved = 0
         self._start_again()
 
     @property
     def lines(self) -> int:
         """How many lines there are now, unfinished last ones included."""
         return self._placed + sum(source.lines > source.complete_lines for source in self.sources)
+
+    @property
+    def behind(self) -> int:
+        """Bytes that were there at the last update, and are not taken in yet."""
+        return sum(source.behind for source in self.sources)
 
     @property
     def problem(self) -> OSError | None:
@@ -86,6 +92,10 @@ class MergedIndex:
                     return tail
                 tail += 1
         return None
+
+    def lines_above(self, tail: MergedIndex) -> int:
+        """How many lines more this has than one that began near its files' ends, which has the same last ones."""
+        return max(0, self.lines - tail.lines)
 
     def close(self) -> None:
         """Give the file descriptors back."""

@@ -86,10 +86,12 @@ class RunReader:
         console: ConsoleFormat | None = None,
         clock: Callable[[], float] = time.time,
         total: int | None = None,
+        short: bool = False,
     ) -> None:
         """`base_dir`: where the run was started, for paths that it printed relative to that.
 
         `total`: the last step, for a program whose log does not say. Without `output_log` rank 0's own files are the console.
+        `short`: of huge logs only the start and the end; rows that stand in the console alone are missing in between.
         """
         self._output_log = output_log
         self._ranks_dir = ranks_dir
@@ -97,8 +99,8 @@ class RunReader:
         self._fixed_metrics = metrics_path
         self._format = console
         self._clock = clock
-        self._total = total
-        self._console = ConsoleReader([output_log] if output_log else [], console, clock)
+        self._total, self._short = total, short
+        self._console = ConsoleReader([output_log] if output_log else [], console, clock, short=short)
         self._metrics: MetricsFile | None = None
         self._ranks: tuple[RankLog, ...] = ()
         self._rank_files: dict[Path, _FirstError] = {}
@@ -114,9 +116,12 @@ class RunReader:
         base_dir: Path | None = None,
         console: ConsoleFormat | None = None,
         total: int | None = None,
+        short: bool = False,
     ) -> RunReader:
         """The reader of a run folder: `output.log` and `ranks/` in it."""
-        return cls(folder / "output.log", folder / "ranks", base_dir=base_dir, console=console, total=total)
+        return cls(
+            folder / "output.log", folder / "ranks", base_dir=base_dir, console=console, total=total, short=short
+        )
 
     @property
     def view(self) -> RunView:
@@ -161,10 +166,10 @@ class RunReader:
         if self._output_log is None:
             self._console.close()
             first = [path for rank in ranks[:1] for path in (rank.stdout, rank.stderr)]
-            self._console = ConsoleReader(first, self._format, self._clock)
+            self._console = ConsoleReader(first, self._format, self._clock, short=self._short)
         known = self._rank_files
         paths = [path for rank in ranks for path in (rank.stderr, rank.stdout)]
-        self._rank_files = {path: known.get(path) or _FirstError(path) for path in paths}
+        self._rank_files = {path: known.get(path) or _FirstError(path, self._short) for path in paths}
         for path in known.keys() - self._rank_files.keys():
             known[path].close()
 
@@ -256,9 +261,9 @@ class _PaceOfTable:
 class _FirstError:
     """Looks for the first error-like line of a rank's file, then only for its age."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, short: bool) -> None:
         self.mark: ErrorMark | None = None
-        self._tail = FrameTail(path, _ERRORS)
+        self._tail = FrameTail(path, _ERRORS, short=short)
 
     @property
     def behind(self) -> bool:

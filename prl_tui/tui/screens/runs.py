@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -194,7 +195,11 @@ class RunsScreen(Place):
 
     def on_mount(self) -> None:
         """Read the runs now and again, off this thread."""
+        from prl_tui.machine import paths
+
         self._memory = Memory()
+        self._overviews = overview.Overviews(paths.runs_dir())
+        self._looking = threading.Lock()
         self.rows.focus()
         self._read()
         self.set_interval(2.0, self._read)
@@ -210,9 +215,12 @@ class RunsScreen(Place):
         )
 
     def _work(self) -> None:
-        from prl_tui.machine import paths
-
-        found = overview.overviews(paths.runs_dir(), MOST)
+        if not self._looking.acquire(blocking=False):
+            return  # the look before this one is not over yet
+        try:
+            found = self._overviews.look(MOST)
+        finally:
+            self._looking.release()
         self.app.call_later(self._show, found)
         self.app.call_later(self._tell, self._memory.of(found))
 

@@ -18,8 +18,7 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.cause import Cause
-from prl_tui.telemetry.line_index import LineIndex
-from prl_tui.telemetry.merged_index import MergedIndex
+from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.feeds import RunFeed
 from prl_tui.tui.run_words import head, health
@@ -71,7 +70,7 @@ class WatchScreen(Place):
         super().__init__()
         self.folder, self.feed = folder, feed
         self._one: Overview | None = None
-        self._sources: dict[int | None, LineIndex | MergedIndex] = {}
+        self._sources: dict[int | None, TailFirst] = {}
         self._ended_at: float | None = None
         self._keep = False
         self._chose_log = False
@@ -270,10 +269,10 @@ class WatchScreen(Place):
         self.query_one(LogView).show(self._source(rank), waiting)
         self._read_log()
 
-    def _source(self, rank: int | None) -> LineIndex | MergedIndex:
+    def _source(self, rank: int | None) -> TailFirst:
         if rank not in self._sources:
-            logs = {log.rank: log for log in self._one.view.ranks} if self._one is not None else {}
-            self._sources[rank] = LineIndex(self.folder.output) if rank is None else logs[rank].open()
+            logs = {log.rank: (log.stdout, log.stderr) for log in self._one.view.ranks} if self._one is not None else {}
+            self._sources[rank] = TailFirst.of(*([self.folder.output] if rank is None else logs[rank]))
         return self._sources[rank]
 
     def on_log_tabs_chosen(self, event: LogTabs.Chosen) -> None:
@@ -364,12 +363,11 @@ class WatchScreen(Place):
         self._chose_log = True
         self._show_tab(names.index(rank) if rank in names else 0)
         source = self._source(rank)
-        while source.update():
-            pass
-        line = cause.line or 0
-        if isinstance(source, MergedIndex) and cause.path is not None:
-            line = source.line_of(cause.path, line) or 0
-        self.query_one(LogView).go_to_line(line)
+        path = cause.path or self.folder.output
+        line = source.line_of(path, cause.line or 0) or 0  # counts all of it
+        view = self.query_one(LogView)
+        view.poll()
+        view.go_to_line(line)
 
     def action_stop(self) -> None:
         """Ask, then stop the run."""

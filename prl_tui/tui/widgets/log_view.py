@@ -24,6 +24,7 @@ from textual.widget import Widget
 
 from prl_tui.telemetry.escapes import decode, plain
 from prl_tui.telemetry.line_search import ErrorTest, LineTest, TextTest, find_line
+from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Paint, Span
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class LogView(ScrollView, can_focus=True):
         """The line that was last jumped to."""
         self._source = source
         self._generation = source.generation if source else 0
+        self._moved = source.moved if source else 0
         self._held_at = 0
         self._widest = 0
         self._cache: LRUCache[_Key, Strip] = LRUCache(512)
@@ -155,9 +157,13 @@ class LogView(ScrollView, can_focus=True):
         if source is None:
             return 0
         before = source.lines
+        if isinstance(source, TailFirst):
+            source.at_end = self.following
         got = source.update(budget)
         if source.generation != self._generation:
             self._restart()
+        elif source.moved != self._moved:
+            self._make_room(source.moved - self._moved)
         elif got:
             end_was_in_sight = self.scroll_offset.y + self.size.height >= before
             self._fit()
@@ -167,6 +173,19 @@ class LogView(ScrollView, can_focus=True):
                 self.refresh()
             self._count_new()
         return got
+
+    def _make_room(self, lines: int) -> None:
+        """Lines have come to stand above the first one: what is in sight stays there."""
+        self._moved += lines
+        self._held_at += lines
+        if self.current_line is not None:
+            self.current_line += lines
+        self._fit()
+        if self.following:
+            self._go_to_end()
+        else:
+            self._place(round(self.scroll_x), round(self.scroll_y) + lines)
+        self.refresh()
 
     def follow(self) -> None:
         """Go to the end and stay there."""
@@ -288,6 +307,7 @@ class LogView(ScrollView, can_focus=True):
     def _restart(self) -> None:
         """Another log, or the same one from its beginning."""
         self._generation = self._source.generation if self._source else 0
+        self._moved = self._source.moved if self._source else 0
         self.current_line = None
         self.new_lines = self._held_at = self._widest = 0
         self._fit()
@@ -331,6 +351,8 @@ class LogView(ScrollView, can_focus=True):
         """Search in slices between which the screen has its turn; `start` may be one beyond either end."""
         source, hit = self._source, None
         needle = test.needle if isinstance(test, TextTest) else ""
+        if isinstance(source, TailFirst):
+            start = await self._count_all(source, start)
         turn = time.monotonic() + _SLICE_SECONDS
         for found in find_line(source, test, start % max(1, source.lines), backwards) if source else ():
             hit = found
@@ -345,6 +367,14 @@ class LogView(ScrollView, can_focus=True):
             self.go_to_line(hit, cell_len(before))
         wrapped = hit is not None and (hit > start if backwards else hit < start)
         self.post_message(self.Searched(self, needle, hit, wrapped))
+
+    async def _count_all(self, source: TailFirst, start: int) -> int:
+        """A search looks at all of a log: wait until it is counted; where `start` is then."""
+        before = self._moved
+        while self._source is source and not source.whole:
+            self.poll()
+            await asyncio.sleep(0)
+        return start + self._moved - before
 
     # --- drawing ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,91 @@
+"""The list of runs, looked at again and again: what has ended is read once, what lives is followed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from prl_tui.runs import launcher, overview, stop, store
+from prl_tui.telemetry.run_view import RunReader
+from tests.runs.helpers import ended, until
+
+TICKS = "import time\nfor n in range(1, 100): print({'loss': 1.0 / n, 'global_step/max_steps': f'{n}/99'}, flush=True); time.sleep(0.1)"
+
+
+@pytest.fixture
+def polls(monkeypatch):
+    """The folders whose logs were read, in order."""
+    found = []
+    real = RunReader.poll
+
+    def poll(self, *words, **more):
+        found.append(self._output_log.parent.name)
+        return real(self, *words, **more)
+
+    monkeypatch.setattr(RunReader, "poll", poll)
+    return found
+
+
+def test_an_ended_run_is_read_once_and_a_living_one_goes_on(root, polls):
+    done = launcher.start(root, launcher.Job((sys.executable, "-c", "print('done')")))
+    ended(done)
+    alive = launcher.start(root, launcher.Job((sys.executable, "-uc", TICKS)))
+    runs = overview.Overviews(root)
+    assert [one.id for one in runs.look()] == [alive.id, done.id]
+    assert done.id in polls
+    polls.clear()
+
+    def steps():
+        first = runs.look()[0]
+        return first.view.progress.step if first.view.progress else 0
+
+    seen = until(steps, "the first step")
+    until(lambda: steps() > seen, "the next ones")
+    assert set(polls) == {alive.id}
+    stop.stop(alive)
+    assert stop.wait(alive, 20)
+    assert runs.look()[0].status.state == "stopped"
+    polls.clear()
+    assert [one.status.state for one in runs.look()] == ["stopped", "finished"]
+    assert polls == []
+
+
+def test_an_ended_run_that_changes_is_read_again_and_a_deleted_one_goes(root, polls):
+    runs = [launcher.start(root, launcher.Job((sys.executable, "-c", "print('done')"))) for _ in range(2)]
+    for run in runs:
+        ended(run)
+    looks = overview.Overviews(root)
+    looks.look()
+    with runs[0].output.open("a") as log:
+        log.write("{'loss': 1.0, 'global_step/max_steps': '7/9'}\n")
+    polls.clear()
+    found = {one.id: one for one in looks.look()}
+    assert set(polls) == {runs[0].id}
+    assert found[runs[0].id].view.progress.step == 7
+    assert store.remove(runs[0]) is None
+    assert [one.id for one in looks.look()] == [runs[1].id]
+
+
+def test_a_lost_run_is_judged_anew_at_each_look(root):
+    run = store.make_folder(root)
+    (run.path / "run.json").write_text('{"schema": 1, "recipe": "demo"}')
+    looks = overview.Overviews(root)
+    before = looks.look()[0].status.state
+    (run.path / "exit.json").write_text('{"schema": 1, "exit_code": 0, "signal": null, "error": null, "stop": null}')
+    assert before != "finished"
+    assert looks.look()[0].status.state == "finished"
+
+
+def test_no_descriptor_stays_open_between_two_looks(root):
+    import psutil
+
+    for _ in range(3):
+        run = store.make_folder(root)
+        (run.path / "run.json").write_text('{"schema": 1, "recipe": "demo"}')
+        run.output.write_text("something\n")
+    before = psutil.Process().num_fds()
+    looks = overview.Overviews(root)
+    for _ in range(3):
+        looks.look()
+    assert psutil.Process().num_fds() == before
