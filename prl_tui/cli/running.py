@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -211,6 +212,15 @@ def stop(args: argparse.Namespace) -> int:
         if left != before:
             print(nt("{n} process left", "{n} processes left", left), file=sys.stderr)
             before = left
+        if left == 0 and not os.access(folder.path, os.W_OK):
+            raise CommandError(
+                t(
+                    "nothing of run {id} lives any more, but its end cannot be written down in {path}.",
+                    id=folder.id,
+                    path=folder.path,
+                ),
+                Exit.IMPOSSIBLE,
+            )
         if time.monotonic() > deadline:
             raise CommandError(t("run {id} is still there; see `prl-tui runs`.", id=folder.id), Exit.IMPOSSIBLE)
     if args.json:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from textual.app import SystemCommand
+    from textual.driver import Driver
     from textual.screen import Screen
     from textual.theme import Theme
 
@@ -73,6 +74,15 @@ class PrlApp(App[int]):
         """The run that was looked at last."""
         self.register_theme(DARK)
         self.add_class("-dark-mode", f"-theme-{DARK.name}")
+
+    def get_driver_class(self) -> type[Driver]:
+        """Our own where Textual would take the one for Linux."""
+        found = super().get_driver_class()
+        if found.__module__ != "textual.drivers.linux_driver":
+            return found
+        from prl_tui.tui.terminal import TerminalDriver
+
+        return TerminalDriver
 
     def get_theme(self, theme_name: str) -> Theme | None:
         """The app's own theme too, which the framework wants before one can be registered."""
