@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PYTHON = sys.executable
-WORKERS = str(min(4, len(os.sched_getaffinity(0))))
+WORKERS = str(min(4, len(os.sched_getaffinity(0)) + 1))
+"""One more than there are processors: a test of a screen, a process or a signal waits for half of its time."""
 
 STEPS: dict[str, list[str]] = {
     "lint": [PYTHON, "-m", "ruff", "check", "."],

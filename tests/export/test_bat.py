@@ -60,10 +60,11 @@ def test_hundreds_of_texts_arrive_unchanged() -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_texts_arrive_unchanged() -> None:
-    found = carriable(MANY * 8 // 5)
-    assert len(found) >= MANY
-    reads_as_planned(found[:MANY])
+def test_two_thousand_texts_arrive_unchanged() -> None:
+    """By the reader of this folder, which Wine's cmd agrees with; the ten thousand are for what a shell executes."""
+    found = carriable(MANY * 8 // 25)
+    assert len(found) >= MANY // 5
+    reads_as_planned(found[: MANY // 5])
 
 
 @pytest.mark.parametrize(("one", "name"), PRESETS)
