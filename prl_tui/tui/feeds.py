@@ -67,6 +67,8 @@ CLAIMS_EVERY = 1.0
 """Seconds between two looks at what runs have reserved."""
 TURN = 0.25
 """Seconds between two looks at a run that lives."""
+CALM = 3.0
+"""Seconds without news after which it is looked at half as often."""
 
 
 @dataclass
@@ -95,7 +97,7 @@ class RunFeed:
         self._over.set()
 
     def _follow(self) -> None:
-        reading = overview.reader(self.folder)
+        reading, news = overview.reader(self.folder), time.monotonic()
         try:
             while not self._over.is_set():
                 view = reading.poll()
@@ -107,7 +109,8 @@ class RunFeed:
                     self._latest = overview.describe(self.folder, view)
                     return
                 if one != self._latest:  # the same object else: whoever shows it sees at once that nothing is new
-                    self._latest = one
-                self._over.wait(0.0 if view.behind else TURN)
+                    self._latest, news = one, time.monotonic()
+                calm = time.monotonic() - news > CALM
+                self._over.wait(0.0 if view.behind else 2 * TURN if calm else TURN)
         finally:
             reading.close()

@@ -36,6 +36,8 @@ RECALLED = 120
 """Rows of the GPU history that are drawn at once."""
 COMPARED_AFTER = 5.0
 """Seconds until a run that was just started has written down what it is made of."""
+SILENT = 30
+"""Looks at a log without anything new after which only each third one is made."""
 LINGER = 10
 """Seconds that a demo stays open after its end."""
 
@@ -76,6 +78,7 @@ class WatchScreen(Place):
         self._chose_log = False
         self._culprit: Cause | None = None
         self._changed = ""
+        self._silent = 0
         self._written: dict[str, tuple[str, tuple[Span, ...]]] = {}
         info = folder.info()
         self._info = info if isinstance(info, dict) else {}
@@ -142,10 +145,12 @@ class WatchScreen(Place):
     # --- drawing --------------------------------------------------------------------------------------------------
 
     def _read_log(self) -> None:
-        if screen_is_behind(self.app):
+        self._silent += 1
+        if screen_is_behind(self.app) or (self._silent > SILENT and self._silent % 3):
             return
         view = self.query_one(LogView)
-        view.poll()
+        if view.poll():
+            self._silent = 0
         self._note(view)
 
     def _note(self, view: LogView) -> None:
@@ -267,6 +272,7 @@ class WatchScreen(Place):
         rank = tabs.tabs[tabs.active].rank
         waiting = t("Nothing is written yet.")
         self.query_one(LogView).show(self._source(rank), waiting)
+        self._silent = 0
         self._read_log()
 
     def _source(self, rank: int | None) -> TailFirst:

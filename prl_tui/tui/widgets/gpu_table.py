@@ -10,21 +10,24 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
 
 from prl_tui.i18n import t
 from prl_tui.machine.processes import printable
 from prl_tui.tui.widgets import gpu_cells as cells
-from prl_tui.tui.widgets.gpu_cells import CONFIGURE, WATCH, Cell, Column, Layout, Role, summary
+from prl_tui.tui.widgets.gpu_cells import CONFIGURE, WATCH, Cell, Column, Layout, summary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from rich.style import Style
     from textual import events
-    from textual.geometry import Size
+    from textual.geometry import Region, Size
 
     from prl_tui.machine.gpu_feed import Reading
     from prl_tui.machine.gpus import Gpu, MigInstance
@@ -107,6 +110,8 @@ class GpuTable(Widget):
         self._notes: Mapping[int, str] = {}
         self._cursor = 0
         self._history: dict[str, deque[int | None]] = {}
+        self._styles: dict[tuple[str, ...], Style] = {}
+        self._strips: list[Strip] = []
 
     def recall(self, samples: Mapping[str, Sequence[int | None]]) -> None:
         """Utilisations from before anybody looked, by UUID, the newest last; what was seen since stays behind them."""
@@ -179,12 +184,26 @@ class GpuTable(Widget):
     # --- drawing --------------------------------------------------------------------------------------------------
 
     def render(self) -> Content:
-        """The heading and the rows, or the one sentence of a problem."""
+        """The one sentence of a problem; rows are drawn line by line."""
         sentence = self._sentence()
-        if sentence is not None:
-            return Content.assemble((printable(sentence), self.get_visual_style(f"gpu-table--{self._tone()}")))
-        shape = cells.layout(self.columns, self.content_size.width)
-        return Content("\n").join([self._heading(shape), *self._lines(shape)])
+        return Content.assemble((printable(sentence or ""), self.get_visual_style(f"gpu-table--{self._tone()}")))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Styles are looked up once for all lines of one drawing."""
+        self._styles = {}
+        if self._sentence() is None:
+            width = self.content_size.width
+            shape = cells.layout(self.columns, width)
+            kept = {tuple(strip): strip for strip in self._strips}  # one that is the same need not be filtered again
+            drawn = [self._strip(parts, width) for parts in (self._heading(shape), *self._lines(shape))]
+            self._strips = [kept.get(tuple(strip), strip) for strip in drawn]
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """The heading or a row."""
+        if self._sentence() is not None:
+            return super().render_line(y)
+        return self._strips[y] if y < len(self._strips) else Strip.blank(self.content_size.width, self._style())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """One line for the heading and one per row; a sentence takes what it needs."""
@@ -192,29 +211,43 @@ class GpuTable(Widget):
             return super().get_content_height(container, viewport, width)
         return 1 + len(self._rows())
 
-    def _heading(self, shape: Layout) -> Content:
-        style = self.get_visual_style("gpu-table--header")
-        titles = [[cells.fit(cells.title(name, compact=shape.compact), width, name)] for name, width in shape.columns]
-        parts: list[tuple[str, object]] = [(cell, style) for (cell,) in titles]
+    def _heading(self, shape: Layout) -> list[Segment]:
+        style = self._style("header")
+        parts = [
+            Segment(cells.fit(cells.title(name, compact=shape.compact), width, name), style)
+            for name, width in shape.columns
+        ]
         reading = self._reading
         if reading is not None and reading.stale and reading.age is not None and shape.columns:
             name, width = shape.columns[-1]
-            old = t("! {age} old", age=cells.age(reading.age))
-            parts[-1] = (cells.fit(old, width, name), self.get_visual_style("gpu-table--busy"))
-        return _line(parts, style)
+            parts[-1] = Segment(
+                cells.fit(t("! {age} old", age=cells.age(reading.age)), width, name), self._style("busy")
+            )
+        return _spaced(parts, style)
 
-    def _lines(self, shape: Layout) -> Iterable[Content]:
+    def _lines(self, shape: Layout) -> Iterable[list[Segment]]:
         gpus = self._gpus()
-        stale = self._reading is not None and self._reading.stale
+        stale = ["stale"] if self._reading is not None and self._reading.stale else []
         for gpu, found in self._rows():
             here = found is None and self.has_focus and gpus[min(self._cursor, len(gpus) - 1)] is gpu
-            base = ["gpu-table--cursor"] if here else []
-            row = [(name, width, self._cell(name, width, shape, gpu, found)) for name, width in shape.columns]
-            parts = [
-                (cells.fit(text, width, name), self._style(base, role, stale=stale))
-                for name, width, (text, role) in row
-            ]
-            yield _line(parts, self._style(base, "plain", stale=False))
+            base = ["cursor"] if here else []
+            parts = []
+            for name, width in shape.columns:
+                text, role = self._cell(name, width, shape, gpu, found)
+                own = [] if role == "plain" else [role]
+                parts.append(Segment(cells.fit(text, width, name), self._style(*base, *own, *stale)))
+            yield _spaced(parts, self._style(*base))
+
+    def _strip(self, parts: list[Segment], width: int) -> Strip:
+        return Strip(parts).adjust_cell_length(width, self._style())
+
+    def _style(self, *roles: str) -> Style:
+        """The style of some roles over the table's own; looked up once in a drawing."""
+        found = self._styles.get(roles)
+        if found is None:
+            own = self.get_visual_style(*(f"gpu-table--{role}" for role in roles)) if roles else self.visual_style
+            found = self._styles[roles] = own.rich_style
+        return found
 
     def _cell(self, column: Column, width: int, shape: Layout, gpu: Gpu, found: MigInstance | None) -> Cell:
         now = self._reading.snapshot.time if self._reading and self._reading.snapshot else 0.0
@@ -237,10 +270,6 @@ class GpuTable(Widget):
         if gpu.index in self._chosen:
             return "[x]"
         return "[ ]" if gpu.state == "ok" else ""
-
-    def _style(self, base: Sequence[str], role: Role, *, stale: bool) -> object:
-        names = [*base, *([] if role == "plain" else [f"gpu-table--{role}"]), *(["gpu-table--stale"] if stale else [])]
-        return self.get_visual_style(*names)
 
     def _sentence(self) -> str | None:
         reading = self._reading
@@ -284,9 +313,7 @@ def _key(gpu: Gpu) -> str:
     return gpu.uuid or str(gpu.index)
 
 
-def _line(parts: Sequence[tuple[str, object]], between: object) -> Content:
-    """Cells with their styles, two blanks between them."""
-    pieces: list[tuple[str, object]] = []
-    for part in parts:
-        pieces += [part] if not pieces else [(" " * cells.GAP, between), part]
-    return Content.assemble(*pieces)  # type: ignore[arg-type]
+def _spaced(parts: Sequence[Segment], between: Style) -> list[Segment]:
+    """Cells with two blanks between them."""
+    gap = Segment(" " * cells.GAP, between)
+    return [one for part in parts for one in (gap, part)][1:]
