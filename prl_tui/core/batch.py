@@ -6,6 +6,7 @@ the sentences for people are made in `checks`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
@@ -236,7 +237,8 @@ def _grpo(stack: Stack, n: Numbers) -> Batch:
         repeat = _steps_per_generation(stack, n, step, accumulation, wrong)
         factors = (*factors, repeat) if repeat != 1 else factors
         generation = n.generation_batch if n.generation_batch is not None else step * repeat
-    _generations(n, generation, factors, wrong)
+    agrees = generation == math.prod(factors)
+    _generations(n, generation, factors if agrees else "generation_batch_size", wrong)
     if stack.accumulation_counts:
         _rows(n, generation, wrong)
     if n.sequence_parallel > world:
@@ -271,7 +273,7 @@ def _steps_per_generation(stack: Stack, n: Numbers, step: int, accumulation: int
     return given // step if step and given % step == 0 else repeat
 
 
-def _generations(n: Numbers, generation: int, factors: tuple[int, ...], wrong: list[Violation]) -> None:
+def _generations(n: Numbers, generation: int, factors: tuple[int, ...] | str, wrong: list[Violation]) -> None:
     if n.generations is None:
         return
     if n.generations < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from prl_tui.core import advice, assess, engine, flags
@@ -10,7 +10,7 @@ from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import ORDER, Facts, Finding, Fix, Report, Severity
+from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report, Severity
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule
 from prl_tui.core.value import replace
@@ -197,16 +197,23 @@ def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
         yield Finding("file-pattern", "error", key, message, ", ".join(names[:4]), fixes)
 
 
+def _free(gpus: Iterable[GpuUse], *, slices: bool) -> list[str]:
+    """What can be had instead, by its address: one MIG instance for an instance, else GPUs that are not cut into any."""
+    whole = [gpu for gpu in gpus if not gpu.slices]
+    cut = [one for gpu in gpus for one in gpu.slices if not one.busy_with and not one.claimed_by] if slices else []
+    return [one.address for one in cut[:1] or whole if not one.busy_with and not one.claimed_by]
+
+
 def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     """GPUs of this box that another run has reserved, or that somebody uses already."""
-    taken = engine.chosen(facts.gpus or (), config.value("cuda_visible_devices"))
     visible = facts.inherited.get(advice.VISIBLE)
+    own = config.value("cuda_visible_devices")
+    taken = engine.chosen(facts.gpus or (), own if own is not None else visible)
     claimed = [gpu for gpu in engine.takes(config, facts.gpus or (), visible) if gpu.claimed_by]
     busy = [gpu for gpu in taken if gpu.busy_with and gpu not in claimed]
     if not busy and not claimed:
         return []
-    all_ = [one for gpu in facts.gpus or () for one in (gpu.slices if taken and taken[0].slot is not None else (gpu,))]
-    free = [one.address for one in all_ if not one.busy_with and not one.claimed_by]
+    free = _free(facts.gpus or (), slices=bool(taken) and taken[0].slot is not None)
     errors = assess.assess(case).errors
     fix: tuple[Fix, ...] = ()
     for count in dict.fromkeys((config.number("nproc_per_node") or 1, len(taken))):

@@ -93,6 +93,16 @@ def dump(config: RunConfig, comment: str = "") -> str:
     return head + tomli_w.dumps(table, multiline_strings=False)
 
 
+def digest(config: RunConfig) -> str:
+    """SHA-256 over the recipe and every value: the same however the values came about."""
+    import hashlib
+    import json
+
+    values = {key: _plain(config, key) for key, one in config.settings.items() if one.value is not None or one.problem}
+    text = json.dumps([config.recipe.name, values], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def _plain(config: RunConfig, key: str) -> Any:
     """The value as TOML writes it: numbers that a person typed in another form keep that form."""
     setting = config.settings[key]

@@ -74,16 +74,18 @@ def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:
     """
     if spec is None:
         return list(gpus)
-    entries = devices.read(spec).entries
-    prefixes = tuple(entry for entry in entries if isinstance(entry, str))
-
-    def is_named(one: GpuUse) -> bool:
-        return bool(one.uuid and prefixes and one.uuid.startswith(prefixes))
-
+    read = devices.read(spec)
+    entries = read.entries
+    if entries and isinstance(entries[0], str) and entries[0].startswith("MIG-"):
+        entries = entries[:1]  # a process sees the first of several instances alone
+    units = [one for gpu in gpus for one in (gpu, *gpu.slices)]
     found: list[GpuUse] = []
-    for gpu in gpus:
-        found += [gpu] if gpu.index in entries or is_named(gpu) else filter(is_named, gpu.slices)
-    return found
+    for entry in entries:
+        if isinstance(entry, int):
+            found += [one for one in units if one.slot is None and one.index == entry]
+        else:
+            found += [one for one in units if one.uuid and one.uuid.startswith(entry)][:1]
+    return list(dict.fromkeys(found))
 
 
 def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None) -> list[GpuUse]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prl_tui.core.findings import Finding, Report
+from prl_tui.core.findings import Finding, Fix, Report
 from prl_tui.i18n import nt, t
 
 GLYPHS = {"error": "✗", "warning": "!", "note": "·"}
@@ -24,6 +24,8 @@ def arithmetic(report: Report) -> list[str]:
                 )
             )
     elif batch.formula:
+        if batch.rule == "global" and batch.accumulation is None:
+            return [t("{formula} passes before each update: no whole number", formula=batch.formula)]
         lines.append(t("{formula} samples in an optimizer step", formula=batch.formula))
         if batch.rule == "global" and batch.accumulation and batch.accumulation > 1:
             lines.append(t("accumulation {n}: that many passes before each update", n=batch.accumulation))
@@ -65,11 +67,23 @@ def verdict(report: Report) -> str:
 
 
 def ways_out(finding: Finding) -> str:
-    """The fixes in one line, or ""."""
+    """The fixes in one line, each with the words that make it on a command line, or ""."""
     if not finding.fixes:
         return ""
-    first, *rest = (fix.label for fix in finding.fixes)
+    first, *rest = (f"{fix.label} ({_typed(fix)})" for fix in finding.fixes)
     return t("{first}, or {rest}", first=first, rest=t(", or ").join(rest)) if rest else first
+
+
+def _typed(fix: Fix) -> str:
+    """`--set num_generations=2`."""
+    from shlex import join
+
+    words: list[str] = []
+    for key, value in fix.changes.items():
+        many = isinstance(value, (list, tuple))
+        text = join(map(str, value)) if many else str(value).lower() if isinstance(value, bool) else str(value)
+        words += ["--unset", key] if value is None else ["--set", f"{key}={text}"]
+    return join(words)
 
 
 def _plain(value: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from prl_tui import __version__
 from prl_tui.core import seal
-from prl_tui.core.config_file import dump
+from prl_tui.core.config_file import digest
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
 
@@ -58,17 +58,14 @@ class Format:
 
 def header(plan: LaunchPlan) -> list[str]:
     """What every exported file says of itself: version, recipe, preset, changes, the config's hash."""
-    import hashlib
-
     config = plan.config
     source = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
-    digest = hashlib.sha256(dump(config).encode()).hexdigest()
     lines = [t("{source}, written by prl-tui {version}.", source=source, version=__version__)]
     base = config.baseline()
     for key in config.changed():
         old, new = base.text(key) or "–", config.text(key) or "–"
         lines.append(one_line(f"  {key}: {old} → {new}  ({config.settings[key].source.word})"))
-    lines.append(f"config sha256: {digest}")
+    lines.append(f"config sha256: {digest(config)}")
     return lines
 
 

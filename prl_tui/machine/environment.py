@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from prl_tui import atomic
 from prl_tui.core.config import RunConfig
@@ -25,7 +26,9 @@ from prl_tui.machine import conda, paths
 PACKAGES = ("torch", "ms-swift", "trl", "transformers", "accelerate", "deepspeed", "vllm", "flash-attn", "pynvml")
 TIMEOUT = 20.0
 """Seconds that a probe may take."""
-_SHAPE = 4
+MARK = "prl-tui-answer:"
+"""How the line begins that is an answer."""
+_SHAPE = 5
 """Of what is remembered; older entries are asked again."""
 
 # torch/version.py is read, not run: importing torch takes seconds. NCCL comes as a wheel beside torch's.
@@ -53,10 +56,12 @@ for place in (spec.submodule_search_locations or []) if spec else []:
         continue
     said = re.search(r"^cuda\\s*(?::[^=]+)?=\\s*'([^']*)'", text, re.M)
     cuda = said.group(1) if said else "cpu"
-places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *os.environ.get("PYTHONPATH", "").split(os.pathsep),
-          *[p for p in sys.path if p.endswith("-packages")]}
-print(json.dumps({"python": ".".join(map(str, sys.version_info[:3])), "versions": found, "cuda": cuda, "nccl": nccl,
-                  "places": sorted(p for p in places if p and os.path.isdir(p))}))
+given = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *given, *[p for p in sys.path if p.endswith("-packages")]}
+if site.ENABLE_USER_SITE:
+    places.add(site.getusersitepackages())
+print("\\n" + MARK + json.dumps({"python": ".".join(map(str, sys.version_info[:3])), "versions": found, "cuda": cuda,
+                                 "nccl": nccl, "places": sorted(p for p in places if p)}))
 """
 
 
@@ -175,14 +180,19 @@ def probe(activation: Activation, environment: Mapping[str, str] | None = None) 
 
 def _ask(python: Path) -> tuple[Environment, dict[str, object]] | None:
     # Not isolated: the run finds what PYTHONPATH and a person's own site-packages add.
-    command = [str(python), "-c", _SCRIPT, *PACKAGES]
+    command = [str(python), "-c", f"MARK = {MARK!r}{_SCRIPT}", *PACKAGES]
     try:
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=True, stdin=subprocess.DEVNULL)
-        # An interpreter's own start-up files may print: the answer is the last line.
-        answer = json.loads(done.stdout.strip().splitlines()[-1])
+        answer = answer_of(done.stdout)
         return _of(python, answer), answer
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError):
         return None
+
+
+def answer_of(output: bytes) -> Any:
+    """What a script printed behind `MARK`; an interpreter's own start-up files may print before and after it."""
+    lines = [line for line in output.splitlines() if line.startswith(MARK.encode())]
+    return json.loads(lines[-1].removeprefix(MARK.encode()))
 
 
 def _of(python: Path, answer: Mapping[str, object]) -> Environment:
@@ -201,7 +211,8 @@ def _of(python: Path, answer: Mapping[str, object]) -> Environment:
 
 def _given() -> list[str]:
     """What the environment adds to an interpreter's own packages, or takes from them."""
-    return [os.environ.get(name, "") for name in ("PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONHOME")]
+    added = [str(Path(one).absolute()) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
+    return [*added, *(os.environ.get(name, "") for name in ("PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONHOME"))]
 
 
 def _stamp(python: Path, places: tuple[str, ...]) -> list[float]:
@@ -217,8 +228,8 @@ def _stamp(python: Path, places: tuple[str, ...]) -> list[float]:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(path.read_text("utf-8")) if path.is_file() else {}  # a pipe would be waited for
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from prl_tui.machine.environment import MARK, answer_of
 
 TIMEOUT = 60.0
 """Seconds: thousands of packages on a cold network disk."""
@@ -31,7 +32,7 @@ for one in m.distributions():
         found[name] = version
     except Exception:
         continue
-print(json.dumps({"python": ".".join(map(str, sys.version_info[:3])), "packages": found, "editable": editable}))
+print("\\n" + MARK + json.dumps({"python": ".".join(map(str, sys.version_info[:3])), "packages": found, "editable": editable}))
 """
 
 
@@ -53,13 +54,13 @@ def ask(python: Path) -> Packages:
     """Ask an interpreter. Never raises; the problem is one line."""
     try:
         done = subprocess.run(
-            [str(python), "-c", _SCRIPT],
+            [str(python), "-c", f"MARK = {MARK!r}{_SCRIPT}"],
             capture_output=True,
             timeout=TIMEOUT,
             stdin=subprocess.DEVNULL,
             check=True,
         )
-        answer = json.loads(done.stdout.strip().splitlines()[-1])  # start-up files may print before it
+        answer = answer_of(done.stdout)
         versions, editable = answer["packages"], answer["editable"]
         return Packages(
             str(python),
@@ -68,7 +69,16 @@ def ask(python: Path) -> Packages:
             tuple(sorted((str(name), _folder(str(url))) for name, url in editable.items())),
         )
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        return Packages(str(python), problem=f"{type(error).__name__}: {error}"[:300])
+        return Packages(str(python), problem=_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    """Why there is no answer; never the script that was run."""
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"exit code {error.returncode}"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"no answer in {TIMEOUT:.0f} s"
+    return f"{type(error).__name__}: {error}"[:300]
 
 
 def _folder(url: str) -> str:

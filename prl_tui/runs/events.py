@@ -32,13 +32,13 @@ def goal(text: str) -> Goal:
 
 
 def reached(wanted: Goal, one: Overview) -> bool:
-    """Whether it has happened. `finished`: the training is done, though its processes may still be ending.
+    """Whether it has happened. `finished`: the training is done and nothing of the run is left.
 
     `failed`: a log shows an error, or the run ended badly. A step: it is done.
     """
     state = one.status.state
     if wanted == "finished":
-        return one.view.done or state in {"finished", "finished-with-exit-error"}
+        return state in {"finished", "finished-with-exit-error"}
     if wanted == "failed":
         return bool(one.view.errors) or state in {"failed", "finished-with-exit-error", "lost"}
     return one.view.progress is not None and one.view.progress.step >= wanted

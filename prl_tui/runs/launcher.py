@@ -89,9 +89,10 @@ def start(root: Path, job: Job, on_note: Callable[[str], None] = _unheard) -> Ru
     folder = create(root, job, on_note)
     try:
         return begin(folder, job, on_note)
-    except LaunchError:
+    except BaseException:
         _forget(folder)
-        claims.release(root, folder)
+        if not lock.held(folder.path / records.LOCK):  # else it lives, and its GPUs are its own
+            claims.release(root, folder)
         raise
 
 
@@ -158,9 +159,10 @@ def _supervise(
     scope = _scope(folder, "run") if logout.needs_scope else ()
     answer = spawn.supervisor(folder, words, environment, job.cwd, scope)
     moved = bool(scope)
-    if scope and isinstance(answer, spawn.Refusal) and answer.code == "silent":
+    if scope and isinstance(answer, spawn.Refusal) and answer.code in {"silent", "no-python"}:
         moved = False
-        on_note(t("The run ends when you log out: a scope of its own was refused ({reason}).", reason=answer.text))
+        reason = answer.text or t("no answer")
+        on_note(t("The run ends when you log out: a scope of its own was refused ({reason}).", reason=reason))
         answer = spawn.supervisor(folder, words, environment, job.cwd)
     elif logout.needs_scope and not scope:
         on_note(t("The run ends when you log out (KillUserProcesses=yes), and there is no systemd-run to keep it."))

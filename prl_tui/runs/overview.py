@@ -104,13 +104,18 @@ class Overviews:
         self._root = root
         self._ended: dict[str, tuple[_Stamp, Overview]] = {}
         self._living: dict[str, RunReader] = {}
+        self._stopped = False
+
+    def stop(self) -> None:
+        """A look that is under way ends after the run that it is at."""
+        self._stopped = True
 
     def look(self, most: int = 0) -> list[Overview]:
         """Every run, newest first; `most` limits how many are read."""
         folders = store.list_runs(self._root)
         if most > 0:
             folders = folders[:most]
-        found = [self._one(folder) for folder in folders]
+        found = [self._one(folder) for folder in folders if not self._stopped]
         known = {folder.id for folder in folders}
         self._living = {id_: one for id_, one in self._living.items() if id_ in known}
         self._ended = {id_: one for id_, one in self._ended.items() if id_ in known}

@@ -56,10 +56,17 @@ class Broken:
         """The system's or the parser's words, the newer schema, or the missing key."""
 
 
+def _whole(path: Path) -> bytes:
+    """OSError for what is no file too: a pipe would be waited for."""
+    if path.exists() and not path.is_file():
+        raise OSError(0, "not a regular file")
+    return path.read_bytes()
+
+
 def read_record(path: Path) -> dict[str, object] | Broken | None:
     """The record, what is wrong with it, or None when there is no such file. Never raises."""
     try:
-        raw = path.read_bytes()
+        raw = _whole(path)
     except FileNotFoundError:
         return None
     except OSError as problem:

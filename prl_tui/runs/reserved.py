@@ -19,7 +19,10 @@ def known(facts: Facts, config: RunConfig, held: Sequence[Claim], share: bool = 
     """
     if not held:
         return facts
-    owners = {uuid: claim.words() for claim in held for uuid in claim.gpus}
+    owners: dict[str, str] = {}
+    for one in held:  # the oldest first: it is the owner, later ones share
+        for uuid in one.gpus:
+            owners.setdefault(uuid, one.words())
     gpus = facts.gpus
     if gpus is not None:
         gpus = tuple(_owned(gpu, owners, "busy_with" if share else "claimed_by") for gpu in gpus)

@@ -7,12 +7,13 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from prl_tui.machine import child, paths
 from prl_tui.runs import lock, records
@@ -27,6 +28,10 @@ PROGRAM = Path(__file__).resolve().with_name("supervisor.py")
 
 _ANSWER_WITHIN = 60.0
 """Seconds; a Python on a cold network disk may need many."""
+_SCOPE_WITHIN = 15.0
+"""The same where the user's service manager has to make a scope first; without one it starts all the same."""
+_ENDS_WITHIN = 2.0
+"""Seconds in which what was killed is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +82,48 @@ def watcher(folder: RunFolder, steps: int, scope: Sequence[str] = ()) -> None:
     inherited = os.environ.get("PYTHONPATH")
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
     around["PYTHONPATH"] = f"{package}{os.pathsep}{inherited}" if inherited else package
-    command = [*scope, sys.executable, "-m", "prl_tui.runs.smoke_watch", str(folder.path), str(steps)]
-    with (folder.path / records.NARRATION).open("ab") as narration:
-        process = subprocess.Popen(
-            command, env=around, cwd="/", stdin=subprocess.DEVNULL, stdout=narration, stderr=narration,
-            start_new_session=True,
-        )  # fmt: skip
+    command = [sys.executable, "-m", "prl_tui.runs.smoke_watch", str(folder.path), str(steps)]
+    _beside(folder, command, around, scope)
+
+
+def _beside(
+    folder: RunFolder, command: Sequence[str], env: Mapping[str, str], scope: Sequence[str], given: bytes = b""
+) -> int:
+    """Start a process that is none of the run's and outlives this one; its pid. Without its scope where that is refused."""
+    for before in (scope, ()) if scope else ((),):
+        with (folder.path / records.NARRATION).open("ab") as narration, _unnamed(given) as order:
+            process = subprocess.Popen(
+                [*before, *command], env=env, cwd="/", stdin=order, stdout=narration, stderr=narration,
+                start_new_session=True,
+            )  # fmt: skip
+        if not before or _has_become(process, before[0]):
+            break
     process.returncode = 0  # it outlives this process, or is nothing to it
+    return process.pid
+
+
+def _has_become(process: subprocess.Popen[bytes], wrapper: str) -> bool:
+    """Whether a wrapper has become what it starts; False once it has ended instead."""
+    end = time.monotonic() + _SCOPE_WITHIN
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")[0] not in _names(wrapper):
+                return True
+        if time.monotonic() > end:
+            _end(process)
+            return False
+        time.sleep(0.01)  # an exec tells nobody
+    return False
+
+
+def _names(wrapper: str) -> tuple[bytes, ...]:
+    """How the command line of a program may begin, a script's own interpreter included."""
+    path = Path(wrapper)
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        first = file.readline(256)
+        if first.startswith(b"#!"):
+            return (os.fsencode(wrapper), first[2:].split()[0])
+    return (os.fsencode(wrapper),)
 
 
 def recorder(folder: RunFolder, added: Mapping[str, str], scope: Sequence[str] = ()) -> None:
@@ -95,16 +135,10 @@ def recorder(folder: RunFolder, added: Mapping[str, str], scope: Sequence[str] =
     """
     given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
-    command = [*scope, *child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot")]
-    with contextlib.suppress(OSError), tempfile.TemporaryFile() as order:
-        order.write(json.dumps({"environment": given}).encode())
-        order.seek(0)
-        with (folder.path / records.NARRATION).open("ab") as narration:
-            process = subprocess.Popen(
-                command, env=around, cwd="/", stdin=order, stdout=narration, stderr=narration, start_new_session=True
-            )
-        process.returncode = 0  # it outlives this process, or is nothing to it
-        os.setpriority(os.PRIO_PROCESS, process.pid, LOW)
+    command = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot")
+    with contextlib.suppress(OSError):
+        pid = _beside(folder, command, around, scope, json.dumps({"environment": given}).encode())
+        os.setpriority(os.PRIO_PROCESS, pid, LOW)
 
 
 LOW = 10
@@ -126,13 +160,13 @@ def _start(
 ) -> Answer | Refusal:
     # -S: no .pth file of an environment costs time or memory; -I: no variable or user folder bends the imports
     command = [*scope, sys.executable or "python3", "-I", "-S", str(PROGRAM), str(folder.path)]
-    with (folder.path / records.NARRATION).open("ab") as narration:
+    with (folder.path / records.NARRATION).open("ab") as narration, _unnamed(json.dumps(order).encode()) as given:
         try:
             process = subprocess.Popen(
                 command,
                 env={**os.environ, records.MARKER: str(folder.path)},
                 cwd="/",
-                stdin=subprocess.PIPE,
+                stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=narration,
                 start_new_session=True,
@@ -140,37 +174,65 @@ def _start(
             )
         except OSError as problem:
             return Refusal("no-python", command[0], problem.strerror or str(problem))
-    with process:
-        line = _converse(process, json.dumps(order).encode())
-    return _understand(line, folder, order)
-
-
-def _converse(process: subprocess.Popen[bytes], order: bytes) -> bytes:
-    """Hand over the order, wait for one line; what came when the other side hangs up or stays silent too long."""
-    assert process.stdin is not None
-    assert process.stdout is not None
     try:
-        process.stdin.write(order)
-        process.stdin.close()
-    except BrokenPipeError:
-        return b""
-    line = b""
-    while not line.endswith(b"\n"):
-        if not select.select([process.stdout], [], [], _ANSWER_WITHIN)[0]:
-            process.kill()
-            break
-        part = os.read(process.stdout.fileno(), 1 << 16)
-        if not part:
-            break
-        line += part
-    return line
-
-
-def _understand(line: bytes, folder: RunFolder, order: Mapping[str, object]) -> Answer | Refusal:
-    try:
-        answer = json.loads(line)
-    except ValueError:
+        answer = _listen(process, _SCOPE_WITHIN if scope else _ANSWER_WITHIN)
+    except BaseException:  # somebody does not want it any more
+        _end(process)
+        raise
+    if answer is None:
+        _end(process)
         return Refusal("silent", text=_last_words(folder))
+    process.returncode = 0  # it has forked and ends by itself; a wrapper that stays is nothing to wait for
+    return _understand(answer, order)
+
+
+def _unnamed(data: bytes) -> BinaryIO:
+    """A file that has no name and holds this, to be read from its start: nobody waits for a reader."""
+    file = open(os.memfd_create("order"), "r+b")  # noqa: SIM115, PTH123  (a descriptor, closed by the caller's `with`)
+    file.write(data)
+    file.seek(0)
+    return file
+
+
+def _listen(process: subprocess.Popen[bytes], within: float) -> Mapping[str, Any] | None:
+    """The first line that is an answer; None where the other side hangs up, or stays silent for too long."""
+    assert process.stdout is not None
+    end, rest = time.monotonic() + within, b""
+    with process.stdout as stdout:
+        while (left := end - time.monotonic()) > 0 and select.select([stdout], [], [], left)[0]:
+            part = os.read(stdout.fileno(), 1 << 16)
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:  # a wrapper may say something first
+                if (found := _answer(line)) is not None:
+                    return found
+            if not part:
+                break
+    return None
+
+
+def _answer(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    error = found.get("error")
+    whole = isinstance(found.get("pid"), int) or (
+        isinstance(error, dict) and all(isinstance(error.get(key), str) for key in ("code", "file", "text"))
+    )
+    return found if whole else None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what did not answer, with what it has started in its session."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_ENDS_WITHIN)
+
+
+def _understand(answer: Mapping[str, Any], order: Mapping[str, object]) -> Answer | Refusal:
     error = answer.get("error")
     if error is None:
         return Answer(answer["pid"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 _LONGEST = 1 << 20  # bytes of one unfinished line that are kept
-SHORT_HEAD, SHORT_END = 8 << 20, 16 << 20
+SHORT_HEAD, SHORT_END = 1 << 20, 2 << 20
 """Bytes at a log's start and end that a short look reads."""
 BLOCK = 4096
 

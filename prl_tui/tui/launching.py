@@ -63,6 +63,8 @@ class Launching:
 
     def __init__(self, app: PrlApp) -> None:
         self._app = app
+        self._starting = False
+        """A run is being started: it does not start twice."""
 
     def launch(self, session: Session, probe: bool = True, smoke: bool = False) -> None:
         """Start what the session holds, if nothing stands against it; `probe`: try the environment first.
@@ -149,6 +151,10 @@ class Launching:
         self._app.push_screen(Question(t("Launch all the same?"), t("launch"), t("not now"), details), answered)
 
     def _start(self, session: Session, smoke: bool) -> None:
+        if self._starting:
+            self._app.tell(t("A run is being started already."))
+            return
+        self._starting = True
         plan, steps = session.verdict.plan, session.verdict.report.steps
         total = steps.logged if steps is not None else None
         report, facts = session.verdict.report, session.verdict.facts
@@ -175,6 +181,8 @@ class Launching:
                 told = t("{path} cannot be written: {reason}", path=error.filename, reason=error.strerror or error)
                 self._app.call_later(self._app.tell, told, "error")
                 return
+            finally:
+                self._starting = False
             self._app.call_later(self._app.open_run, folder)
 
         self._app.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)

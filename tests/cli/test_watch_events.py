@@ -91,6 +91,16 @@ def test_a_step_that_never_comes_is_1_though_the_run_was_fine(start, cli):
     assert cli("watch", folder.id, "--exit-on", "finished").code == 0
 
 
+def test_finished_means_that_nothing_of_the_run_is_left_and_has_its_code(start, cli):
+    """A next job must not start beside ranks that are still ending; a newcomer's did."""
+    last = "print('[INFO:swift] End time of running main: now', flush=True)\ntime.sleep(1.5)\nraise SystemExit(7)"
+    folder = start(after=last)
+    done = cli("watch", folder.id, "--exit-on", "finished")
+    assert done.code == 7
+    assert ended(folder).state == "finished-with-exit-error"
+    assert "goes on" not in done.err
+
+
 def test_an_error_in_the_log_is_left_for_before_the_run_ends(start, cli):
     body = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()\ntime.sleep(600)"
     folder = start(after=body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import venv
 from importlib import metadata
@@ -52,6 +53,40 @@ def test_what_pythonpath_adds_counts_as_it_does_in_the_run(tmp_path: Path, monke
     assert ("ms-swift", "4.6.0") in packages.ask(tmp_path / "train" / "bin" / "python").versions
     monkeypatch.delenv("PYTHONPATH")
     assert environment.probe(place) == before
+
+
+def test_a_folder_of_pythonpath_that_comes_later_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    venv.create(tmp_path / "train", with_pip=False)
+    place = Activation("venv", str(tmp_path / "train"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "late"))
+    before = environment.probe(place)
+    assert before is not None
+    added = tmp_path / "late" / "trl-0.17.0.dist-info"
+    added.mkdir(parents=True)
+    (added / "METADATA").write_text("Metadata-Version: 2.1\nName: trl\nVersion: 0.17.0\n")
+    after = environment.probe(place)
+    assert after is not None
+    assert dict(after.versions) == {"trl": "0.17.0"}
+
+
+def test_start_up_files_may_print_before_and_after_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    venv.create(tmp_path / "train", with_pip=False)
+    (tmp_path / "sitecustomize.py").write_text("import atexit\nprint('hello', end='')\natexit.register(print, 'bye')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert environment.probe(Activation("venv", str(tmp_path / "train"))) is not None
+    assert packages.ask(tmp_path / "train" / "bin" / "python").problem == ""
+    (tmp_path / "sitecustomize.py").write_text("raise SystemExit(3)\n")
+    assert packages.ask(tmp_path / "train" / "bin" / "python").problem == "exit code 1"
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 3000, "pipe"], ids=["deep-list", "deep-table", "pipe"])
+def test_a_cache_that_is_no_cache_is_made_anew(tmp_path: Path, text: str) -> None:
+    from prl_tui.machine import paths
+
+    cache = paths.cache_dir() / "environments.json"
+    cache.parent.mkdir(parents=True)
+    os.mkfifo(cache) if text == "pipe" else cache.write_text(text)
+    assert environment.probe(Activation("this")) is not None
 
 
 def test_a_file_in_the_working_directory_takes_no_module_s_place(

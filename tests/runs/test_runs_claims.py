@@ -254,6 +254,40 @@ def test_a_mig_instance_is_reserved_alone_and_its_whole_card_is_not_to_be_had(cl
     assert launch(cli, other).code == 0, "the card's other instance is free"
 
 
+def test_of_several_instances_only_the_first_counts_as_a_process_sees_it(cli, box):
+    box.set("0 mig 2")
+    one, other = (found.uuid for found in once(60).gpus[0].mig_instances)
+    assert launch(cli, other).code == 0
+    both = launch(cli, f"{one},{other}")
+    assert both.code == 0, both.err
+    assert "a process sees the first one alone" in both.err
+
+
+def test_a_card_that_is_cut_is_no_way_out_for_a_whole_one(cli, box):
+    process = subprocess.Popen(SLEEP)
+    try:
+        box.set("* count 3", "1 mig 2", f"0 pid {process.pid} 5000")
+        told = cli("check", "custom/python", "--set", "cuda_visible_devices=0", "--set", "training_env=this", "--here")
+        assert "use GPU 2" in told.out
+        assert "use GPU 1" not in told.out
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_busy_card_is_one_of_those_that_are_inherited(cli, box, monkeypatch):
+    process = subprocess.Popen(SLEEP)
+    try:
+        box.set(f"0 pid {process.pid} 5000")
+        for visible, busy in (("3", False), ("0", True), ("", False), ("-1", False)):
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+            told = cli("check", "custom/python", "--set", "training_env=this", "--set", "script=train.py", "--here")
+            assert ("GPU 0 (" in told.out) == busy, (visible, told.out)
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_only_the_processes_of_an_instance_make_it_busy(cli, box):
     process = subprocess.Popen(SLEEP)
     try:

@@ -8,13 +8,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pexpect
 import pytest
 
 from prl_tui.machine import session_end
-from prl_tui.runs import launcher, spawn, store
+from prl_tui.runs import claims, launcher, spawn, store
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.records import MARKER
 from prl_tui.runs.state import status
@@ -409,3 +410,85 @@ def test_no_scope_is_made_where_no_logout_ends_anything(root, logout):
     assert ended(launcher.start(root, Job((sys.executable, "-c", "pass")), told.append)).state == "finished"
     assert not log.exists()
     assert told == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "sleep 30",
+        "exec >&-; sleep 30",
+        "sleep 30 & wait",
+        "echo '[1]'; exit 0",
+        'echo \'{"pid": "x"}\'; exit 3',
+        "kill -9 $$",
+    ],
+    ids=["hangs", "closes-stdout-and-hangs", "hangs-in-a-child", "foreign-answer", "odd-answer", "is-killed"],
+)
+def test_a_scope_that_never_comes_costs_a_moment_and_one_start(root, logout, monkeypatch, answer):
+    """What an attacker's doubles of systemd-run did; each once blocked, started twice or left a traceback."""
+    monkeypatch.setattr(spawn, "_SCOPE_WITHIN", 0.7)
+    logout(answer)
+    told = []
+    # more than a pipe holds: nothing that does not read may block the start
+    job = Job(
+        (sys.executable, "-c", "print('hello')"), env=(("A", "x" * 100_000), ("B", "y" * 100_000)), gpus={"GPU-a": 0}
+    )
+    begun = time.monotonic()
+    folder = launcher.start(root, job, told.append)
+    assert time.monotonic() - begun < 10
+    assert ended(folder).state == "finished"
+    assert [one.id for one in store.list_runs(root)] == [folder.id]
+    assert len(told) == 1
+    assert told[0].startswith("The run ends when you log out: a scope of its own was refused (")
+    until(lambda: not marked(root), "the end of all of it")
+
+
+def test_a_wrapper_that_says_something_first_is_heard_out(root, logout):
+    logout("echo hello; echo '{}'")
+    told = []
+    folder = launcher.start(root, Job((sys.executable, "-c", "print('hello')")), told.append)
+    assert ended(folder).state == "finished"
+    assert "linger" in told[0]
+    assert "refused" not in told[0]
+
+
+def test_a_systemd_run_that_cannot_be_executed_refuses_no_launch(root, logout):
+    log = logout()
+    log.with_name("systemd-run").write_bytes(b"\x7fELF nothing")
+    told = []
+    assert ended(launcher.start(root, Job((sys.executable, "-c", "pass")), told.append)).state == "finished"
+    assert "Exec format error" in told[0]
+
+
+def test_a_watcher_whose_scope_is_refused_stops_its_run_all_the_same(root, logout):
+    log = logout('case "$*" in *-watcher*|*-recorder*) echo no >&2; exit 1;; esac')
+    steps = "import time\nfor n in range(1, 4000): print({'loss': 1.0, 'global_step/max_steps': f'{n}/4000'}, flush=True); time.sleep(0.1)"
+    job = Job((sys.executable, "-uc", steps), stop_after=2, recorded=True, info={"activation": {"kind": "this"}})
+    folder = launcher.start(root, job)
+    until(lambda: exit_record(folder) is not None, "the stop after two steps")
+    assert len(log.read_text().splitlines()) == 3
+
+
+def test_a_recorder_whose_scope_is_refused_records_all_the_same(root, logout):
+    logout('case "$*" in *-recorder*) exit 1;; esac')
+    job = Job(
+        (sys.executable, "-c", "import time; time.sleep(600)"), recorded=True, info={"activation": {"kind": "this"}}
+    )
+    folder = launcher.start(root, job)
+    until((folder.path / "snapshot.json").exists, "what the recorder writes down")
+    os.kill(status(folder).pid, signal.SIGKILL)
+    ended(folder)
+
+
+def test_an_interrupt_while_a_scope_is_awaited_leaves_nothing(root, logout, monkeypatch):
+    logout("sleep 30")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(spawn, "_listen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        launcher.start(root, Job((sys.executable, "-c", "pass"), gpus={"GPU-a": 0}))
+    assert store.list_runs(root) == []
+    assert claims.held(root) == []
+    until(lambda: not marked(root), "the end of all of it")

@@ -386,3 +386,24 @@ async def test_a_digit_opens_a_number_and_leaves_a_text_alone(app):
         assert value(place, "output_dir") == before
         await pilot.press("enter", "7", "8")
         await wait_for(pilot, lambda: value(place, "output_dir") == f"{before}78", "digits in the text that is open")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_a_digit_right_behind_an_arrow_goes_to_the_row_that_the_arrow_led_to(app, size):
+    """As keys come over a slow link: all at once. A newcomer's `down down 3` once changed the row above."""
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        place.form.focus()
+        await pilot.pause()
+        before = place.form.cursor
+        keys = [("down", None), ("down", None), ("3", "3")]
+        for key, character in keys:
+            pilot.app.post_message(events.Key(key, character))
+        await wait_for(pilot, lambda: place.form._editor is not None, "the field that is typed in")
+        row = place.form.cursor
+        assert row > before
+        await pilot.press("enter")
+        changed = place.session.config.changed()
+        assert len(changed) == 1
+        assert place.form._field() is not None
+        assert place.form._field().key == changed[0]

@@ -135,7 +135,7 @@ class ConfigureScreen(Place):
 
     def update(self) -> None:
         """Draw the session as it is now."""
-        if not self._ready:
+        if not self._ready or not self.whole():
             return
         verdict = self.session.verdict
         self.form.show(self.session.config, configure_words.worst(verdict))

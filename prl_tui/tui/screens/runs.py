@@ -144,11 +144,14 @@ class RunNote(StillRows, can_focus=False):
 
 
 def _why(one: Overview) -> Piece:
-    """The cause of a failure; else how it is run."""
+    """The cause of a failure; else its state, how far it came and its code."""
     text = overview.reason(one)
     if text:
         return text, "warning" if one.quiet is not None else "error" if one.status.state == "failed" else "muted"
-    return one.what, "muted"
+    code = one.status.exit_code
+    told = [one.what, overview.state_word(one.status.state).partition(" ")[2], overview.progress_words(one)]
+    told.append(t("exit code {code}", code=code) if code is not None else "")
+    return " · ".join(part for part in told if part), "muted"
 
 
 def _since(one: Overview, changes: Changes | None) -> str:
@@ -228,6 +231,10 @@ class RunsScreen(Place):
         if self.is_attached:
             self.rows.show(found)
             self._note()
+
+    def on_unmount(self) -> None:
+        """Nobody waits for a look that is not over."""
+        self._overviews.stop()
 
     def _tell(self, changes: Mapping[str, Changes]) -> None:
         if self.is_attached:

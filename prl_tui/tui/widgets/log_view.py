@@ -22,6 +22,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from prl_tui.i18n import t
 from prl_tui.telemetry.escapes import decode, plain
 from prl_tui.telemetry.line_search import ErrorTest, LineTest, TextTest, find_line
 from prl_tui.telemetry.tail_first import TailFirst
@@ -62,12 +63,12 @@ class LogView(ScrollView, can_focus=True):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("end,G", "follow", "follow the end", show=False, id="log.follow"),
-        Binding("home,g", "scroll_home", "to the start", show=False, id="log.start"),
-        Binding("n", "next", "next match or error", show=False, id="log.next"),
-        Binding("N", "previous", "previous match or error", show=False, id="log.previous"),
-        Binding("e", "next_error", "next error", show=False, id="log.next_error"),
-        Binding("E", "previous_error", "previous error", show=False, id="log.previous_error"),
+        Binding("end,G", "follow", t("follow the end"), show=False, id="log.follow"),
+        Binding("home,g", "scroll_home", t("to the start"), show=False, id="log.start"),
+        Binding("n", "next", t("next match or error"), show=False, id="log.next"),
+        Binding("N", "previous", t("previous match or error"), show=False, id="log.previous"),
+        Binding("e", "next_error", t("next error"), show=False, id="log.next_error"),
+        Binding("E", "previous_error", t("previous error"), show=False, id="log.previous_error"),
     ]
 
     @dataclass

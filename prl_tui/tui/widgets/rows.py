@@ -86,6 +86,15 @@ class Rows(ScrollView, can_focus=True):
 
     # --- moving ---------------------------------------------------------------------------------------------------
 
+    async def on_key(self, event: events.Key) -> None:
+        """A key of the list's own works at once: as a binding it would wait behind characters that came after it."""
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if "." not in binding.action:
+                event.stop()
+                event.prevent_default()
+                await self.run_action(binding.action)
+                return
+
     def action_move(self, by: int) -> None:
         """Move the cursor to the next selectable row."""
         last = self.count() - 1

@@ -259,7 +259,7 @@ class SettingsForm(Rows):
 
     # --- typing ---------------------------------------------------------------------------------------------------
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Typing in an open field; a digit or a minus opens a number."""
         if self._editor is None:
             if self._opens(event):
