@@ -107,7 +107,8 @@ def _has_become(process: subprocess.Popen[bytes], wrapper: str) -> bool:
     end = time.monotonic() + _SCOPE_WITHIN
     while process.poll() is None:
         with contextlib.suppress(OSError):
-            if Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")[0] not in _names(wrapper):
+            first = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")[0]
+            if first and first not in _names(wrapper):  # one that has just ended has no words
                 return True
         if time.monotonic() > end:
             _end(process)

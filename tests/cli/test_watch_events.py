@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, stop
+from prl_tui.runs import launcher, overview, stop
 from prl_tui.runs.events import goal
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.stop import Grace
@@ -93,11 +93,11 @@ def test_a_step_that_never_comes_is_1_though_the_run_was_fine(start, cli):
 
 def test_finished_means_that_nothing_of_the_run_is_left_and_has_its_code(start, cli):
     """A next job must not start beside ranks that are still ending; a newcomer's did."""
-    last = "print('[INFO:swift] End time of running main: now', flush=True)\ntime.sleep(1.5)\nraise SystemExit(7)"
+    last = "print('[INFO:swift] End time of running main: 2026-11-28 10:00:00.000000', flush=True)\ntime.sleep(1.5)\nraise SystemExit(7)"
     folder = start(after=last)
     done = cli("watch", folder.id, "--exit-on", "finished")
     assert done.code == 7
-    assert ended(folder).state == "finished-with-exit-error"
+    assert overview.overview(folder).status.state == "finished-with-exit-error"
     assert "goes on" not in done.err
 
 
