@@ -21,6 +21,8 @@ import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import psutil
+
 from prl_tui.machine import paths
 from prl_tui.runs import store
 from prl_tui.tui.app import PrlApp
@@ -125,7 +127,7 @@ def costs(run: str) -> None:
             os.execvp(command[0], command)
         try:
             drain(terminal, 4)
-            family = [pid, *children(pid)]
+            family = [pid, *(one.pid for one in psutil.Process(pid).children(recursive=True))]
             begun, used = time.monotonic(), sum(map(ticks, family))
             drain(terminal, 20)
             spent, span = sum(map(ticks, family)) - used, time.monotonic() - begun
@@ -139,11 +141,6 @@ def costs(run: str) -> None:
         os.kill(pid, 9)
         os.waitpid(pid, 0)
         os.close(terminal)
-
-
-def children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(word) for word in text.read_text().split()] if text.exists() else []
 
 
 def compare(out: Path) -> None:

@@ -213,6 +213,23 @@ async def test_the_list_has_a_column_for_what_changed_where_it_is_wide(app, star
         await wait_for(pilot, lambda: "max_steps 200 → 7" in text_of(place.rows), "what changed")
 
 
+async def test_what_arrives_when_a_place_is_half_taken_down_is_shown_nowhere(app, start):
+    """Leaving while the list was read once ended in a traceback, and so did leaving a form that was just opened."""
+    async with app().run_test(size=SMALL) as pilot:
+        start("pass")
+        form = await configure(pilot)
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: place.rows.runs, "the run")
+        runs = place.rows.runs
+        await place.rows.remove()
+        place.later(place._show, runs)
+        place.later(place._tell, {})
+        await pilot.pause()
+        assert not form.query("#settings"), "the place that was left"
+        form.update()
+        form._describe_again()
+
+
 async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
     async with app().run_test(size=SMALL) as pilot:
         first = start("pass", values={"max_steps": "200"})

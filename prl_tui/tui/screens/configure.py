@@ -324,7 +324,7 @@ class ConfigureScreen(Place):
         self.call_after_refresh(self._describe_again)
 
     def _describe_again(self) -> None:
-        if self._ready and self.query("#about") and self.query_one("#about").size.width:
+        if self._ready and self.whole() and self.query("#about") and self.query_one("#about").size.width:
             self._describe(self.form.key)
 
     def _show_only(self, view: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -58,6 +59,14 @@ class Place(Screen[None]):
     def whole(self) -> bool:
         """All parts are there."""
         return all(self.query_one_optional(part) is not None for part in self.PARTS)
+
+    def later(self, show: Callable[..., None], *values: object) -> None:
+        """Have the app's thread show something, unless the place has been left by then; from any thread."""
+        self.app.call_later(self._show_if_whole, show, values)
+
+    def _show_if_whole(self, show: Callable[..., None], values: tuple[object, ...]) -> None:
+        if self.is_attached and self.whole():
+            show(*values)
 
     async def _dispatch_message(self, message: Message) -> None:
         """A timer or a size may come to a place that is half taken down: there is nothing to be drawn any more."""

@@ -109,7 +109,7 @@ class RunList(Rows):
         ]
         if detailed:
             text = overview.reason(one) or self._changed(one)
-            pieces.append(("   " + fit(text, max(4, width - 124)), "warning" if silent else "muted"))
+            pieces.append(("   " + fit(text, max(4, width - 117)), "warning" if silent else "muted"))
         return pieces
 
     def _changed(self, one: Overview) -> str:
@@ -224,22 +224,20 @@ class RunsScreen(Place):
             found = self._overviews.look(MOST)
         finally:
             self._looking.release()
-        self.app.call_later(self._show, found)
-        self.app.call_later(self._tell, self._memory.of(found))
+        self.later(self._show, found)
+        self.later(self._tell, self._memory.of(found))
 
     def _show(self, found: list[Overview]) -> None:
-        if self.is_attached:
-            self.rows.show(found)
-            self._note()
+        self.rows.show(found)
+        self._note()
 
     def on_unmount(self) -> None:
         """Nobody waits for a look that is not over."""
         self._overviews.stop()
 
     def _tell(self, changes: Mapping[str, Changes]) -> None:
-        if self.is_attached:
-            self.rows.tell(changes)
-            self._note()
+        self.rows.tell(changes)
+        self._note()
 
     def on_run_list_moved(self) -> None:
         """Another run is under the cursor."""

@@ -123,7 +123,7 @@ class WatchScreen(Place):
 
         found = gpu_history.utilizations(self.folder.path / gpu_history.FILE, RECALLED)
         if found:
-            self.app.call_later(self._recalled, found)
+            self.later(self._recalled, found)
 
     def _compare(self) -> None:
         """What changed since the recipe's last run, for the time in which a run says nothing yet; on a thread."""
@@ -139,8 +139,7 @@ class WatchScreen(Place):
         self.run_worker(work, name="compare", description="compare two runs", thread=True, exit_on_error=False)
 
     def _recalled(self, found: dict[str, list[int | None]]) -> None:
-        if self.is_attached and self.query("#gpus"):
-            self.query_one(GpuTable).recall(found)
+        self.query_one(GpuTable).recall(found)
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
