@@ -226,11 +226,16 @@ def _answer(line: bytes) -> Mapping[str, Any] | None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what did not answer, with what it has started in its session."""
+    """End what did not answer, with what it has started in its session; the lock that all of it holds is free then."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_ENDS_WITHIN)
+    end = time.monotonic() + _ENDS_WITHIN
+    with contextlib.suppress(OSError):  # no such group any more
+        while time.monotonic() < end:
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)  # its members are no children to wait for
 
 
 def _understand(answer: Mapping[str, Any], order: Mapping[str, object]) -> Answer | Refusal:
