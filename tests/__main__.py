@@ -11,8 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PYTHON = sys.executable
-WORKERS = str(min(4, len(os.sched_getaffinity(0)) + 1))
-"""One more than there are processors: a test of a screen, a process or a signal waits for half of its time."""
+WORKERS = str(min(4, len(os.sched_getaffinity(0))))
 
 STEPS: dict[str, list[str]] = {
     "lint": [PYTHON, "-m", "ruff", "check", "."],
