@@ -183,7 +183,9 @@ def _start(
     if answer is None:
         _end(process)
         return Refusal("silent", text=_last_words(folder))
-    process.returncode = 0  # it has forked and ends by itself; a wrapper that stays is nothing to wait for
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_ENDS_WITHIN)  # it has forked and is over: else the app keeps a dead child a launch
+    process.returncode = 0  # a wrapper that stays is nothing to wait for
     return _understand(answer, order)
 
 

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from prl_tui.machine.child import python_argv
@@ -42,18 +44,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15, help="how long the sampler is watched")
     parser.add_argument("--runs", type=int, default=7, help="runs of each whole command")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        build(shutil.which("gcc") or "cc", folder)
-        stub = NvmlStub(folder, folder)
-        stub.set(*EIGHT_JOBS)
+    with eight_busy_gpus() as stub:
         sweeps(stub)
-        nvitop = install_nvitop(folder)
+        nvitop = install_nvitop(stub.folder)
         if nvitop is None:
             row("nvitop", "not installable here")
         stub.set(*EIGHT_JOBS)
         commands(stub, nvitop, options.runs)
         live(stub, nvitop, options.seconds)
+
+
+@contextmanager
+def eight_busy_gpus() -> Iterator[NvmlStub]:
+    """A box of eight stub GPUs with a process each; its folder is a temporary one."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        build(shutil.which("gcc") or "cc", folder)
+        stub = NvmlStub(folder, folder)
+        stub.set(*EIGHT_JOBS)
+        yield stub
 
 
 def sweeps(stub: NvmlStub) -> None:

@@ -9,19 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import pty
-import shutil
 import signal
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import psutil
 
 from prl_tui.runs import launcher, stop
-from tests.bench.bench_gpus import EIGHT_JOBS, drain, install_nvitop, row
-from tests.nvml_stub.plugin import NvmlStub, build
+from tests.bench.bench_gpus import drain, eight_busy_gpus, install_nvitop, row
+from tests.nvml_stub.plugin import NvmlStub
 
 PROGRAMS = {
     "a silent run": "import time; time.sleep(3600)",
@@ -34,13 +32,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        build(shutil.which("gcc") or "cc", folder)
-        stub = NvmlStub(folder, folder)
-        stub.set(*EIGHT_JOBS)
+    with eight_busy_gpus() as stub:
+        name = str(stub.folder)
         os.environ.update(XDG_STATE_HOME=f"{name}/state", XDG_CACHE_HOME=f"{name}/cache")
-        nvitop = install_nvitop(folder)
+        nvitop = install_nvitop(stub.folder)
         theirs = []
         if nvitop is not None:
             theirs = [cost([str(nvitop)], stub, options.seconds) for _ in range(options.turns)]
