@@ -37,7 +37,11 @@ async def test_the_presets_show_the_batch_of_the_file_that_lies_here(app, tmp_pa
     async with app("reward-model", "single-gpu").run_test(size=(160, 45)) as pilot:
         place = await configure(pilot)
         table = place.query_one(PresetTable)
-        await wait_for(pilot, lambda: ("1", "6", "–", "6") in [line.numbers for line in table._lines], "the file read")
+        await wait_for(
+            pilot,
+            lambda: ("1", "6", "–", "6") in [table.numbers(line) for line in table._lines if line.preset],
+            "the file read",
+        )
         assert "6" in next(row for row in text_of(table).splitlines() if "▸ single-gpu" in row).split()
-        dpo = [line.numbers for line in table._lines if line.recipe == "safe-mm-dpo" and line.preset]
+        dpo = [table.numbers(line) for line in table._lines if line.recipe == "safe-mm-dpo" and line.preset]
         assert all(numbers[1] == "–" for numbers in dpo)

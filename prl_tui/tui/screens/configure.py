@@ -108,6 +108,7 @@ class ConfigureScreen(Place):
         self.update()
         self._look_at_gpus()
         self.set_interval(1.0, self._look_at_gpus)
+        self.presets.look_at_files()
 
     # --- parts ----------------------------------------------------------------------------------------------------
 

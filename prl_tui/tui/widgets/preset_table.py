@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from textual.message import Message
@@ -11,10 +11,13 @@ from textual.message import Message
 from prl_tui.core import assess, checks
 from prl_tui.core.batch import Batch
 from prl_tui.core.catalog import Catalog
-from prl_tui.core.config import resolve
+from prl_tui.core.config import RunConfig, resolve
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit
 from prl_tui.tui.widgets.rows import Piece, Rows
+
+Numbers = tuple[str, ...]
+"""Cells of a preset's number columns."""
 
 NUMBERS = 6
 """Cells of one number column."""
@@ -27,7 +30,6 @@ class Line:
     recipe: str
     preset: str
     title: str
-    numbers: tuple[str, ...] = ()
 
 
 class PresetTable(Rows):
@@ -45,23 +47,33 @@ class PresetTable(Rows):
     def __init__(self, catalog: Catalog, **keywords: str | None) -> None:
         super().__init__(**keywords)
         self._catalog = catalog
-        self._lines = list(lines(catalog))
+        self._lines = lines(catalog)
+        self._numbers: dict[Line, Numbers] = {}  # each is worked out when its row is first drawn
         self._now = ("", "")
 
     def on_mount(self) -> None:
-        """The frame's title; config files of the person's are read on a thread, since their disk may be slow."""
+        """The frame's title."""
         self.border_title = t("Presets")
-        if any("–" in line.numbers for line in self._lines):
-            self.run_worker(self._read_files, description="read config files", thread=True, exit_on_error=False)
+
+    def look_at_files(self) -> None:
+        """Read the person's config files, on a thread: their disk may be slow, and the first paint waits for none."""
+        self.run_worker(self._read_files, description="read config files", thread=True, exit_on_error=False)
 
     def _read_files(self) -> None:
-        found = {line: with_files(self._catalog, line, Path.cwd()) for line in self._lines if line.preset}
-        if any(found.values()):
-            self.app.call_from_thread(self._take, {line: new for line, new in found.items() if new is not None})
+        read = {line: with_files(self._catalog, line, Path.cwd()) for line in self._lines if line.preset}
+        found = {line: numbers for line, numbers in read.items() if numbers is not None}
+        if found:
+            self.app.call_from_thread(self._take, found)
 
-    def _take(self, found: Mapping[Line, Line]) -> None:
-        self._lines = [found.get(line, line) for line in self._lines]
+    def _take(self, found: Mapping[Line, Numbers]) -> None:
+        self._numbers.update(found)
         self.refresh()
+
+    def numbers(self, line: Line) -> Numbers:
+        """A preset's cells under `COLUMNS`."""
+        if line not in self._numbers:
+            self._numbers[line] = of_preset(self._catalog, line)
+        return self._numbers[line]
 
     def mark(self, recipe: str, preset: str) -> None:
         """Which preset the form started from."""
@@ -110,7 +122,7 @@ class PresetTable(Rows):
             titles = "".join(fit(title(), NUMBERS, right=True) for title in COLUMNS)
             return [(fit(line.title, name_width + 2), "strong"), (titles, "muted")]
         here = (line.recipe, line.preset) == self._now
-        cells = "".join(fit(number, NUMBERS, right=True) for number in line.numbers)
+        cells = "".join(fit(number, NUMBERS, right=True) for number in self.numbers(line))
         return [("▸ " if here else "  ", "mark"), (fit(line.preset, name_width), "accent" if here else ""), (cells, "")]
 
 
@@ -119,19 +131,24 @@ COLUMNS: tuple[Callable[[], str], ...] = (lambda: t("GPU"), lambda: t("batch"), 
 
 def lines(catalog: Catalog) -> list[Line]:
     """Every recipe's heading and presets."""
-    found = []
-    for recipe in catalog.recipes.values():
-        found.append(Line(recipe.name, "", str(recipe.data.title)))
-        for name in recipe.presets:
-            config = resolve(recipe, name)
-            batch = checks.figures(config)
-            generations = config.number("num_generations") if "num_generations" in recipe.by_key else None
-            found.append(Line(recipe.name, name, "", _numbers(assess.gpus(config), batch, generations)))
-    return found
+    return [
+        line
+        for recipe in catalog.recipes.values()
+        for line in (
+            Line(recipe.name, "", str(recipe.data.title)),
+            *(Line(recipe.name, preset, "") for preset in recipe.presets),
+        )
+    ]
 
 
-def with_files(catalog: Catalog, line: Line, here: Path) -> Line | None:
-    """A preset's line with what its own config files here say of the batch; None where they say nothing."""
+def of_preset(catalog: Catalog, line: Line) -> Numbers:
+    """What a preset says by itself."""
+    config = resolve(catalog.recipes[line.recipe], line.preset)
+    return _numbers(config, checks.figures(config))
+
+
+def with_files(catalog: Catalog, line: Line, here: Path) -> Numbers | None:
+    """What a preset and its own config files here say; None where they say nothing of the batch."""
     recipe = catalog.recipes[line.recipe]
     if not recipe.data.write:
         return None
@@ -139,12 +156,10 @@ def with_files(catalog: Catalog, line: Line, here: Path) -> Line | None:
 
     config = resolve(recipe, line.preset)
     batch = given_files.batch(config, here)
-    if batch is None:
-        return None
-    generations = config.number("num_generations") if "num_generations" in recipe.by_key else None
-    return replace(line, numbers=_numbers(assess.gpus(config), batch, generations))
+    return None if batch is None else _numbers(config, batch)
 
 
-def _numbers(processes: int | None, batch: Batch, generations: int | None) -> tuple[str, ...]:
-    values = (processes, batch.per_device, generations, batch.global_batch)
+def _numbers(config: RunConfig, batch: Batch) -> Numbers:
+    generations = config.number("num_generations") if "num_generations" in config.recipe.by_key else None
+    values = (assess.gpus(config), batch.per_device, generations, batch.global_batch)
     return tuple("–" if value is None else str(value) for value in values)
