@@ -5,7 +5,7 @@ Every field whose own value is wrong must change; the rest of the search is abou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations, islice
 from typing import Any
 
@@ -33,7 +33,7 @@ TRIES = 64
 """How many values of one field are judged in full before it is given up."""
 RADII = (4, 16, 64)
 """How far several fields may move together, the near first."""
-EFFORT, FAR_EFFORT, KNOWN_EFFORT = 600, 300, 240
+EFFORT, FAR_EFFORT, KNOWN_EFFORT = 600, 300, 120
 """How many values all tries of several fields may look at: near, far, and where changes that work are known already."""
 
 
@@ -153,7 +153,7 @@ def _idle(case: Case) -> set[str]:
 
 
 def _keys(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {config.recipe.part(part): value for part, value in changes.items()}
+    return {config.recipe.part(part): changes[part] for part in _in_order(changes)}
 
 
 # --- one field ---
@@ -294,7 +294,7 @@ def _several(hunt: Hunt, size: int, far: bool, effort: int) -> list[dict[str, An
     return [changes for _, changes in trial.works]
 
 
-def _in_order(parts: frozenset[str]) -> tuple[str, ...]:
+def _in_order(parts: Iterable[str]) -> tuple[str, ...]:
     """Numbers first, what can be left out after them, the list of GPUs last: it follows from the others."""
     return tuple(sorted(parts, key=lambda part: (part == space.DEVICES, part in OPTIONAL, TUNABLE.index(part))))
 

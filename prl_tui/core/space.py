@@ -128,11 +128,12 @@ class Space:
         self._open.add(part)
 
     def within(self, part: str, low: int, high: int) -> Range | None:
-        """Where a free part can lie, by the rules that depend on nothing else that is free; None for nowhere."""
+        """Where a free part can lie, by the rules of whose parts no other is still free; None for nowhere."""
         step, divides = 1, 0
+        others = self._open - {part}
         for kept in self._rules[part]:
             rule = kept.rule
-            sides = self._sides(kept, part) if self._is_last(kept, part) else None
+            sides = self._sides(kept, part) if kept.reads.isdisjoint(others) else None
             if sides is None:
                 continue
             whole, of, is_whole = sides
@@ -149,10 +150,6 @@ class Space:
             else:
                 divides = gcd(divides, whole // of)
         return Range(low, high, step, divides) if low <= high else None
-
-    def _is_last(self, kept: _Rule, part: str) -> bool:
-        """Of the parts that the rule depends on only this one is still free."""
-        return all(one == part or one not in self._open for one in kept.reads)
 
     def _sides(self, kept: _Rule, part: str) -> tuple[int, int, bool] | None:
         """The products of both sides without the part, and whether it stands in the whole; None: says nothing."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from itertools import combinations, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import assess, catalog, checks, constraints
+from prl_tui.core import assess, candidates, catalog, checks, constraints
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.core.space import Space
@@ -253,3 +257,17 @@ def test_seven_processes_and_eight_generations_offer_seven() -> None:
     fixes = offers(broken("prl-grpo", values), Facts())
     assert {"num_generations": 7} in fixes
     assert {"per_device_train_batch_size": 8} in fixes
+
+
+def test_a_fix_names_its_fields_in_the_same_order_every_time():
+    wrong = {"num_generations": "100000000", "nnodes": "08"}
+    for seed in range(4):  # sets of names have another order in every interpreter
+        command = [sys.executable, "-m", "prl_tui", "check", "prl-grpo/standard-4gpu", "--json"]
+        for key, value in wrong.items():
+            command += ["--set", f"{key}={value}"]
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        fixes = [fix for finding in json.loads(done.stdout)["findings"] for fix in finding["fixes"]]
+        assert fixes
+        order = [key for key in candidates.TUNABLE if key in wrong]
+        assert all([key for key in fix["set"] if key in wrong] == order for fix in fixes), seed
