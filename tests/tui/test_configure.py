@@ -6,8 +6,10 @@ import pytest
 from textual import events
 
 from prl_tui.core.config import Source
+from prl_tui.core.findings import Facts
+from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.settings_form import SettingsForm
-from prl_tui.tui.widgets.verdict_view import VerdictView
+from prl_tui.tui.widgets.verdict_view import VerdictView, hidden_findings, lines
 from tests.tui.driving import click_text, configure, screen, text_of, type_text, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -407,3 +409,21 @@ async def test_a_digit_right_behind_an_arrow_goes_to_the_row_that_the_arrow_led_
         assert len(changed) == 1
         assert place.form._field() is not None
         assert place.form._field().key == changed[0]
+
+
+async def test_the_low_verdict_uses_every_row_it_has(app):
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        rows = text_of((await configure(pilot)).verdict).split("\n")
+        assert "200 steps · 4 checkpoints" in rows[3]
+
+
+def test_the_low_verdict_counts_what_it_has_no_room_for(recipes):
+    session = Session.begin(recipes, "minionerec-rl", "four-gpu")
+    session.facts = Facts(node_gpus=0, missing_files=("rl.py", "data/train.csv", "data/valid.csv"))
+    assert len(session.verdict.here) == 4
+    for height, shown in ((3, 2), (4, 3), (5, 4), (1, 1)):
+        told = [line for line in lines(session.verdict, 76, height) if line.text.startswith("✗")]
+        assert len(told) == shown, height
+        assert hidden_findings(session.verdict, 76, height) == 4 - shown, height
+    narrow = lines(session.verdict, 30, 3)
+    assert [line.text[:2] for line in narrow[1:]] == ["✗ ", "  "]  # the worst one whole before the next

@@ -62,7 +62,7 @@ class VerdictView(Rows):
             width = max(20, self.room)
             head, *rest = lines(self._verdict, width, self.size.height)
             self._lines = [head, *(Line(one, "accent") for one in wrap(self._waiting, width) if self._waiting), *rest]
-            hidden = hidden_findings(self._verdict, self.size.height)
+            hidden = hidden_findings(self._verdict, width, self.size.height)
             self.border_subtitle = Content(t("d  {n} more", n=hidden) if hidden else "")
         if not self.has_focus:
             self.cursor = 0  # the first way out, whatever row another width had it on
@@ -101,29 +101,33 @@ class VerdictView(Rows):
         return [("  ", ""), (fit(line.key, 2), "mark"), (" ", ""), (fit(line.text, max(4, width - 5)), "accent")]
 
 
-def hidden_findings(verdict: Verdict, height: int) -> int:
+def hidden_findings(verdict: Verdict, width: int, height: int) -> int:
     """How many findings a low pane has no room for."""
-    return max(0, len(verdict.report.findings) + len(verdict.here) - 1) if height < LOW else 0
+    findings = [*verdict.report.findings, *verdict.here]
+    if height >= LOW or not findings:
+        return 0
+    return len(findings) - len(_shown(findings, _rows(height, verdict.first_fix), width))
 
 
 def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
     """The verdict as lines of a width; a low pane gets the sentences and their first way out only."""
     report = verdict.report
     low = height < LOW
+    findings = [*report.findings, *verdict.here]
     head = Line(_head(verdict), "error" if not report.ok else "good" if verdict.can_launch else "warning")
     sums: list[Line] = []
     for text in words.arithmetic(report)[: 1 if low else None]:
         sums += [Line(line) for line in wrap(text, width)]
-    if words.length(report) and not low:
-        sums += [Line(text, "muted") for text in (words.length(report), words.on_the_way(report)) if text]
+    if words.length(report) and not (low and findings):
+        told = [text for text in (words.length(report), words.on_the_way(report)) if text]
+        sums += [Line(text, "muted") for text in ([" · ".join(told)] if low else told)]
     first = verdict.first_fix
-    findings = [*report.findings, *verdict.here]
     if low and findings:
-        return _low(findings, first, [head, *sums], width)
-    told = _findings(verdict, first, width)
-    found = [head, *sums, *told]
+        return _low(findings, first, [head, *sums], width, height)
+    faults = _findings(verdict, first, width)
+    found = [head, *sums, *faults]
     if first is not None and first not in [line.fix for line in found[:height]]:
-        return [head, *told, *sums]  # the way out stays in sight
+        return [head, *faults, *sums]  # the way out stays in sight
     return found
 
 
@@ -165,9 +169,29 @@ def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) ->
     return found
 
 
-def _low(findings: list[Finding], first: Fix | None, found: list[Line], width: int) -> list[Line]:
-    """Three lines: the count with the arithmetic, the worst finding, its way out."""
-    worst = min(findings, key=lambda finding: ORDER[finding.severity])
+def _low(findings: list[Finding], first: Fix | None, found: list[Line], width: int, height: int) -> list[Line]:
+    """The count with the arithmetic, the worst findings that there is room for, and the way out after the first."""
     head = Line(fit(f"{found[0].text}   {found[1].text if len(found) > 1 else ''}", width).rstrip(), found[0].role)
-    out = [head, Line(f"{words.GLYPHS[worst.severity]} {worst.message}", ROLE[worst.severity])]
-    return [*out, Line(first.label, "accent", first, "f")] if first is not None else out
+    worst, *others = _shown(findings, _rows(height, first), width)
+    out = [Line(first.label, "accent", first, "f")] if first is not None else []
+    return [head, *worst, *out, *(line for lines in others for line in lines)]
+
+
+def _rows(height: int, first: Fix | None) -> int:
+    """The rows that a low pane has for findings."""
+    return max(1, height - 1 - (first is not None))
+
+
+def _shown(findings: list[Finding], rows: int, width: int) -> list[list[Line]]:
+    """The lines of the findings that fit, the worst first; of the very first one as much as fits."""
+    shown: list[list[Line]] = []
+    for finding in sorted(findings, key=lambda finding: ORDER[finding.severity]):
+        glyph, role = words.GLYPHS[finding.severity], ROLE[finding.severity]
+        wrapped = wrap(finding.message, width - 2)
+        if not shown and len(wrapped) > rows:
+            wrapped = [*wrapped[: rows - 1], f"{wrapped[rows - 1]} …"]
+        if len(wrapped) > rows:
+            break
+        shown.append([Line(f"{glyph if n == 0 else ' '} {text}", role) for n, text in enumerate(wrapped)])
+        rows -= len(wrapped)
+    return shown
