@@ -205,7 +205,9 @@ ALIKE = 0.05
 
 def nearest_key(recipe: Recipe, name: str) -> str | None:
     """The known key that a mistyped one most resembles; of about equally near ones the most usual, as the form has them."""
-    return nearest(name, [field.key for field in usual(recipe)], ALIKE)
+    labels = {field.label.en.lower(): field.key for field in reversed(usual(recipe))}
+    labelled = labels.get(name.lower().replace("_", " "))
+    return labelled or nearest(name, [field.key for field in usual(recipe)], ALIKE)
 
 
 def nearest_override(recipe: Recipe, name: str) -> str | None:
@@ -228,16 +230,28 @@ def nearest(name: str, known: list[str], alike: float = 0.0) -> str | None:
     found: list[tuple[float, str]] = []
     for word in known:
         like.set_seq1(word.lower())
-        if like.quick_ratio() >= CUTOFF and like.ratio() >= CUTOFF:
+        if like.quick_ratio() > CUTOFF and like.ratio() > CUTOFF:
             found.append((like.ratio(), word))
         elif alike and _has_parts(word, name):
             found.append((CUTOFF, word))
     best = max((ratio for ratio, _ in found), default=0.0)
+    if not found and alike:
+        return next((word for word in known if _is_short_for(name, word)), None)
     return next((word for ratio, word in found if ratio >= best - alike), None)
 
 
 CUTOFF = 0.6
-"""Likeness below which a word is another one; difflib's own."""
+"""Likeness up to which a word is another one; difflib's own."""
+
+
+SHORT = {"lr": "learning_rate", "bs": "batch_size", "wd": "weight_decay"}
+"""What people in the field write for a part of a name."""
+
+
+def _is_short_for(name: str, word: str) -> bool:
+    """`lr` for `learning_rate`, `epochs` for `num_train_epochs`: an abbreviation of its end, or one of its parts."""
+    long, short = word.lower(), name.lower()
+    return (short in SHORT and long.endswith(SHORT[short])) or (len(short) > 3 and short in long.split("_"))
 
 
 def _has_parts(word: str, name: str) -> bool:

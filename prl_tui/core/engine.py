@@ -37,6 +37,8 @@ def dialect(config: RunConfig, stack: Stack) -> Iterator[Finding]:
     """Flags that need each other. ms-swift 3.11.1 and later: vllm_mode if and only if use_vllm (its rlhf arguments)."""
     if "vllm_mode" not in config.settings or not stack.vllm_mode:
         return
+    if config.settings["vllm_mode"].problem:
+        return  # said already, with its way out
     mode, vllm = config.value("vllm_mode"), config.value("use_vllm")
     label = config.recipe.by_key["vllm_mode"].label
     if vllm and mode is None:

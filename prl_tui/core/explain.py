@@ -55,6 +55,7 @@ WHY = {
     "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
     "node-rank-beyond": mark("The ranks wait for each other for minutes, and then stop."),
     "master-addr-loopback": mark("Set it to the address of node 0, as the other nodes see it."),
+    "devices-none": mark("torch reads indices such as 0,1, or UUIDs, and nothing from the first other word on."),
     "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),
 }  # fmt: skip
 

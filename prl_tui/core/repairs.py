@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prl_tui.core import values
-from prl_tui.core.config import RunConfig, Source, fill, resolve
+from prl_tui.core.config import RunConfig, Source, fill, nearest, resolve
 from prl_tui.core.recipe import Field
 
 _NOTHING: Any = object()
@@ -44,8 +44,25 @@ def preset_number(config: RunConfig, part: str) -> int | None:
     return base.number(key) if not base.settings[key].problem else None
 
 
+SHORT = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "half": "float16"}
+"""What people write for a number format."""
+
+
+def _meant(field: Field, text: str) -> str | None:
+    """The choice that a mistyped one stands for, where that is plain."""
+    word = text.strip().lower()
+    folded = {choice.lower(): choice for choice in field.choices}
+    long = SHORT.get(word, "")
+    short = next((choice for choice, full in SHORT.items() if full == word), "")
+    near = nearest(word, list(folded))
+    return next((folded[one] for one in (word, long, short, near) if one in folded), None)
+
+
 def _right(config: RunConfig, field: Field) -> Any:
     """A value that is right by itself; _NOTHING where none is known."""
+    meant = _meant(field, config.settings[field.key].text) if field.choices else None
+    if meant is not None:
+        return meant
     for base in (config.baseline(), resolve(config.recipe)):
         setting = base.settings[field.key]
         if not setting.problem and setting.value is not None:

@@ -63,7 +63,8 @@ def test_a_field_is_found_by_key_flag_and_variable(name: str) -> None:
 @pytest.mark.parametrize(
     ("typo", "near"),
     [("num_genrations", "num_generations"), ("perdevice_train_batch_size", "per_device_train_batch_size"),
-     ("dataste", "dataset"), ("zzzzzz", None)],
+     ("dataste", "dataset"), ("zzzzzz", None), ("nope", None), ("lr", "learning_rate"), ("epochs", "num_train_epochs"),
+     ("bs", "per_device_train_batch_size"), ("gpus", "cuda_visible_devices")],
 )  # fmt: skip
 def test_the_nearest_field_to_a_typo(typo: str, near: str | None) -> None:
     assert find_key(PRL, typo) is None

@@ -271,3 +271,13 @@ def test_a_fix_names_its_fields_in_the_same_order_every_time():
         assert fixes
         order = [key for key in candidates.TUNABLE if key in wrong]
         assert all([key for key in fix["set"] if key in wrong] == order for fix in fixes), seed
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "meant"),
+    [("torch_dtype", "fp16", "float16"), ("torch_dtype", "BF16", "bfloat16"), ("vllm_mode", "Server", "server"),
+     ("vllm_mode", "colocated", "colocate"), ("vllm_mode", "foo", "colocate")],
+)  # fmt: skip
+def test_a_mistyped_choice_becomes_the_one_that_was_meant(key, typed, meant):
+    offered = offers(broken("swift-grpo", {key: typed}), Facts())
+    assert offered == [{key: meant}]
