@@ -106,9 +106,15 @@ def cells(text: str) -> int:
 
 def fit(text: str, width: int) -> str:
     """Text of our own in exactly `width` cells, cut or filled up with blanks."""
+    text = text[:width]  # no character takes less than a cell
     while text and cells(text) > width:
         text = text[:-1]
     return pad(text, width)
+
+
+def cut(text: str, width: int) -> str:
+    """Text in `width` cells at most, with an ellipsis where some of it is left out."""
+    return text if cells(text) <= width else fit(text, width - 1).rstrip() + "…"
 
 
 def pad(text: str, width: int, right: bool = False) -> str:

@@ -15,7 +15,7 @@ from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_
 from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import GpuUse, Report
-from prl_tui.i18n import column, nt, t, visible
+from prl_tui.i18n import column, cut, nt, t, visible
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
@@ -179,14 +179,22 @@ def runs(args: argparse.Namespace) -> int:
         return Exit.OK
     if not found:
         print(t("There are no runs yet"), file=sys.stderr)
-    states, sources = [overview.status_word(one) for one in found], [visible(one.what) for one in found]
-    for one, state, source in zip(found, column(states), column(sources), strict=True):
-        began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
-        progress = overview.progress_words(one)
-        if one.quiet is not None:
-            progress = ", ".join(part for part in (progress, overview.reason(one)) if part)
-        print(f"{one.id}  {state}  {began}  {source}  {progress}".rstrip())
+    columns = [
+        column([cut(visible(word(one)), LONGEST) for one in found])
+        for word in (overview.status_word, _began, overview.took, lambda one: one.what)
+    ]
+    for one, *words in zip(found, *columns, strict=True):
+        told = " · ".join(visible(part) for part in (overview.progress_words(one), overview.reason(one)) if part)
+        print("  ".join((one.id, *words, told)).rstrip())
     return Exit.OK
+
+
+LONGEST = 40
+"""Cells of a column at most: one long name does not move the others off the screen."""
+
+
+def _began(one: overview.Overview) -> str:
+    return time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
 
 
 def find(name: str) -> RunFolder:
@@ -201,7 +209,8 @@ def stop(args: argparse.Namespace) -> int:
     """`prl-tui stop RUN`: done only when nothing of it is left."""
     folder = find(args.run)
     result = stopping.stop(folder, by="prl-tui stop")
-    print(result.sentence, file=sys.stderr)
+    if result.code != "ended":  # that is said below
+        print(result.sentence, file=sys.stderr)
     if result.refused:
         return Exit.IMPOSSIBLE
     grace = stopping.Grace()

@@ -19,6 +19,7 @@ from prl_tui.telemetry import cause as causes
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
+from prl_tui.telemetry.durations import format_duration
 from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
 from prl_tui.telemetry.progress import TRAINING_BARS
 from prl_tui.telemetry.run_view import RunReader, RunView
@@ -228,6 +229,14 @@ def progress_words(one: Overview) -> str:
         return ""
     total = f" / {progress.total:,}" if progress.total else ""
     return t("step {step}{total}", step=f"{progress.step:,}", total=total)
+
+
+def took(one: Overview) -> str:
+    """How long a run took, or has taken so far; – where that is not known."""
+    if one.status.started is None:
+        return "–"
+    end = one.status.ended or (time.time() if one.status.state in ALIVE else None)
+    return format_duration(end - one.status.started) if end is not None else "–"
 
 
 def reason(one: Overview) -> str:

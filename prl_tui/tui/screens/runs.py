@@ -16,8 +16,7 @@ from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.changes import Changes, Memory
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import ALIVE, State
-from prl_tui.telemetry.durations import format_duration
+from prl_tui.runs.state import State
 from prl_tui.tui.cells import fit
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
@@ -105,7 +104,7 @@ class RunList(Rows):
             return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
         pieces += [
             (fit(overview.progress_words(one), 21), ""),
-            (fit(_took(one), 12 if wide else 9, right=True), "muted"),
+            (fit(overview.took(one), 12 if wide else 9, right=True), "muted"),
         ]
         if detailed:
             text = overview.reason(one) or self._changed(one)
@@ -158,13 +157,6 @@ def _since(one: Overview, changes: Changes | None) -> str:
     if changes is not None:
         return changes.short()
     return t("Run {id} is the first of its recipe.", id=one.id) if one.recipe else ""
-
-
-def _took(one: Overview) -> str:
-    if one.status.started is None:
-        return "–"
-    end = one.status.ended or (time.time() if one.status.state in ALIVE else None)
-    return format_duration(end - one.status.started) if end is not None else "–"
 
 
 class RunsScreen(Place):
