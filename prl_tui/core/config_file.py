@@ -35,6 +35,8 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
     try:
         shape.check(table, ConfigFile)
     except shape.ShapeError as error:
+        if "schema" in table and "recipe" not in table:
+            raise ValueError(_other_kind(path, table)) from None
         raise ValueError(_shape(path, error.what, error.where)) from None
     data = ConfigFile(**table)
     recipe = catalog.find(data.recipe)
@@ -138,7 +140,24 @@ def no_field(config: RunConfig, name: str) -> str:
     recipe = config.recipe.name
     if near:
         return t("{recipe} has no field named {name}; did you mean {near}?", recipe=recipe, name=name, near=near)
-    return t("{recipe} has no field named {name}.", recipe=recipe, name=name)
+    return t(
+        "{recipe} has no field named {name}; `prl-tui presets {recipe}` lists its fields.", recipe=recipe, name=name
+    )
+
+
+def _other_kind(path: Path, table: Mapping[str, Any]) -> str:
+    """A recipe or presets of one's own, given where a run config belongs."""
+    base, presets = table.get("extends"), table.get("presets")
+    if isinstance(base, str):
+        first = next(iter(presets), "") if isinstance(presets, dict) else ""
+        return t(
+            "{path} holds presets of your own for {recipe}: put it into {folder} and name {source}.",
+            path=path, recipe=base, folder="~/.config/prl-tui/presets/", source=f"{base}/{first}".rstrip("/"),
+        )  # fmt: skip
+    return t(
+        "{path} holds a recipe of your own: put it into {folder} and name {source}.",
+        path=path, folder="~/.config/prl-tui/recipes/", source=table.get("name", path.stem),
+    )  # fmt: skip
 
 
 def _shape(path: Path, what: str, place: str) -> str:

@@ -171,3 +171,16 @@ def test_a_typed_value_that_equals_the_derived_one_is_no_change() -> None:
     assert base.with_values({"per_device_eval_batch_size": "x"}, Source.FORM).changed() == (
         "per_device_eval_batch_size",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('schema = 1\nextends = "prl-grpo"\n[presets.night.values]\nnum_generations = 8\n', "and name prl-grpo/night."),
+        ('schema = 1\nname = "mine"\n', "and name mine."),
+    ],
+)
+def test_a_recipe_or_presets_given_as_a_config_say_where_they_belong(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="of your own") as caught:
+        read(tmp_path, text)
+    assert str(caught.value).endswith(said)

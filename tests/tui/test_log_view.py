@@ -7,7 +7,8 @@ from textual.geometry import Region
 
 from prl_tui.telemetry.line_index import LineIndex
 from prl_tui.telemetry.merged_index import MergedIndex
-from prl_tui.tui.widgets.log_view import LogView, screen_is_behind
+from prl_tui.tui.widgets.log_pane import screen_is_behind
+from prl_tui.tui.widgets.log_view import LogView
 
 HOSTILE = Path(__file__).parents[1] / "fixtures" / "telemetry" / "L22.log"
 
@@ -24,10 +25,10 @@ class LogApp(App):
     def on_mount(self):
         self.view.focus()
 
-    def on_log_view_follow_changed(self, message):
+    def on_log_pane_follow_changed(self, message):
         self.messages.append(("follow", message.following))
 
-    def on_log_view_new_lines(self, message):
+    def on_log_pane_new_lines(self, message):
         self.messages.append(("new", message.count))
 
     def on_log_view_searched(self, message):

@@ -11,7 +11,6 @@ from textual.containers import Container, Vertical
 from textual.content import Content, Span
 from textual.widgets import Footer, Input, Static
 
-from prl_tui.core.devices import read as read_devices
 from prl_tui.i18n import t
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
@@ -19,14 +18,16 @@ from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.tail_first import TailFirst
+from prl_tui.tui import fault_place
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.feeds import RunFeed
-from prl_tui.tui.run_words import head, health
+from prl_tui.tui.run_words import head, health, ranks_by_gpu
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
-from prl_tui.tui.widgets.log_tabs import LogTab, LogTabs
-from prl_tui.tui.widgets.log_view import LogView, screen_is_behind
+from prl_tui.tui.widgets.log_pane import screen_is_behind
+from prl_tui.tui.widgets.log_tabs import LogTabs, tabs_of
+from prl_tui.tui.widgets.log_view import LogView
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
@@ -176,24 +177,24 @@ class WatchScreen(Place):
             self._write("#head", Content(t("run {id} · reading its files …", id=safe(self.folder.id))))
             return
         if one is not self._one:
-            self._one = one
-            self._rank_gpus(one)
+            ended, self._one = self._ended(), one
+            if self._ended() != ended:
+                self.refresh_bindings()  # nothing is left to stop
+            self.query_one(GpuTable).set_ranks(ranks_by_gpu(one, self._info))
             self._show_curves(one.view.series)
             self._collect_tabs(one)
         self._write("#head", head(one, self.size.width - 2))
         self._show_health(one)
         self._linger(one)
 
-    def _rank_gpus(self, one: Overview) -> None:
-        values = self._info.get("values")
-        spec = values.get("cuda_visible_devices") if isinstance(values, dict) else None
-        entries = read_devices(spec).entries if isinstance(spec, str) else ()
-        ranks = {log.rank for log in one.view.ranks}
-        if entries:
-            placed = {index: rank for rank, index in enumerate(entries) if rank in ranks and isinstance(index, int)}
-        else:
-            placed = {rank: rank for rank in ranks}
-        self.query_one(GpuTable).set_ranks(placed)
+    def _ended(self) -> bool:
+        return self._one is not None and self._one.status.state not in {*ALIVE, "unknown"}
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """`stop` while there is something to stop."""
+        if action == "stop" and self._ended():
+            return None
+        return super().check_action(action, parameters)
 
     def _show_curves(self, series: dict[str, Series] | object) -> None:
         found = cast("dict[str, Series]", series)
@@ -205,11 +206,7 @@ class WatchScreen(Place):
 
     def _collect_tabs(self, one: Overview) -> None:
         tabs = self.query_one(LogTabs)
-        bad = {mark.path for mark in one.view.errors}
-        wanted = [LogTab(t("launcher"), None)]
-        for log in one.view.ranks:
-            odd = " !" if bad & {log.stdout, log.stderr} else ""
-            wanted.append(LogTab(f"r{log.rank}{odd}", log.rank))
+        wanted = tabs_of(one)
         if wanted != tabs.tabs:
             first_ranks = len(tabs.tabs) == 1 and len(wanted) > 1
             tabs.tabs = wanted
@@ -225,7 +222,7 @@ class WatchScreen(Place):
         if cause is None or self._culprit == cause:
             return
         self._culprit = cause
-        rank = next((log.rank for log in one.view.ranks if cause.path in {log.stdout, log.stderr}), None)
+        rank = fault_place.rank_of(one, cause.path)
         names = [tab.rank for tab in self.query_one(LogTabs).tabs]
         if not self._chose_log and rank is not None and rank in names:
             self._show_tab(names.index(rank))
@@ -346,31 +343,19 @@ class WatchScreen(Place):
 
     def action_details(self) -> None:
         """Go to the cause of a failure, else to the first line that looks like an error."""
-        one = self._one
-        if one is not None and one.cause is not None and one.cause.path is not None:
-            self._go_to_cause(one, one.cause)
-            return
-        if one is None or not one.view.errors:
+        place = fault_place.find(self._one) if self._one is not None else None
+        if place is None:
             self.prl.tell(t("No error lines here."))
             return
-        mark = next((m for m in one.view.errors if m.path != self.folder.output), one.view.errors[0])
-        rank = next((log.rank for log in one.view.ranks if mark.path in {log.stdout, log.stderr}), None)
-        names = [tab.rank for tab in self.query_one(LogTabs).tabs]
-        self.action_pane("logs")
-        self._show_tab(names.index(rank) if rank in names else 0)
-        self.query_one(LogView).find_error()
-
-    def _go_to_cause(self, one: Overview, cause: Cause) -> None:
-        """Open the log that shows why the run failed, at its line."""
-        rank = next((log.rank for log in one.view.ranks if cause.path in {log.stdout, log.stderr}), None)
         names = [tab.rank for tab in self.query_one(LogTabs).tabs]
         self.action_pane("logs")
         self._chose_log = True
-        self._show_tab(names.index(rank) if rank in names else 0)
-        source = self._source(rank)
-        path = cause.path or self.folder.output
-        line = source.line_of(path, cause.line or 0) or 0  # counts all of it
+        self._show_tab(names.index(place.rank) if place.rank in names else 0)
         view = self.query_one(LogView)
+        if place.line is None:
+            view.find_error()
+            return
+        line = self._source(place.rank).line_of(place.path, place.line) or 0  # counts all of it
         view.poll()
         view.go_to_line(line)
 

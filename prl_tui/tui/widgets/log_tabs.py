@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from prl_tui.i18n import t
+from prl_tui.runs.overview import Overview
 from prl_tui.tui.cells import fit
 
 
@@ -20,6 +21,13 @@ class LogTab:
 
     name: str
     rank: int | None
+
+
+def tabs_of(one: Overview) -> list[LogTab]:
+    """The launcher's log and each rank's; one that holds what looks like an error has a sign."""
+    bad = {mark.path for mark in one.view.errors}
+    signs = {log.rank: " !" if bad & {log.stdout, log.stderr} else "" for log in one.view.ranks}
+    return [LogTab(t("launcher"), None), *(LogTab(f"r{rank}{sign}", rank) for rank, sign in signs.items())]
 
 
 class LogTabs(Widget):

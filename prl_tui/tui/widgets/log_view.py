@@ -1,67 +1,28 @@
-"""A window on a log of any length: only the lines in sight are read and drawn.
-
-The log stays in its file; a `LineSource` finds its lines. Whoever owns the view calls `poll` (20 times a second,
-or less where more views share the tick). Nothing here sets the screen's layout in motion: the scroll bar is always
-there, sizes are set without a reflow, and drawing skips the generic style pass (measured: 60 % of its time), so
-the widget must have no border or padding of its own. What a log contains is never markup.
-"""
+"""A log to search in: a `LogPane` with a text or an error that is looked for, and the keys of both."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
-from textual.geometry import Size
-from textual.message import Message
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
-from textual.widget import Widget
 
 from prl_tui.i18n import t
-from prl_tui.telemetry.escapes import decode, plain
+from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_search import ErrorTest, LineTest, TextTest, find_line
 from prl_tui.telemetry.tail_first import TailFirst
-from prl_tui.tui.widgets.ansi_strip import Paint, Span
+from prl_tui.tui.widgets.ansi_strip import Span
+from prl_tui.tui.widgets.log_pane import COLUMNS, LogPane
 
-if TYPE_CHECKING:
-    from rich.style import Style
-    from textual.app import App
-    from textual.geometry import Region
-
-    from prl_tui.telemetry.line_index import LineSource
-
-_COLUMNS = 8  # one step sideways
 _SLICE_SECONDS = 0.004  # a search gives the screen its turn this often
-_Key = tuple[bytes, int, int, "Style", str, bool]
 
 
-def screen_is_behind(app: App[Any]) -> bool:
-    """Whether output still waits for the terminal: then a tick should skip its views, or keys wait too."""
-    writer = getattr(getattr(app, "_driver", None), "_writer_thread", None)
-    queue = getattr(writer, "_queue", None)
-    return queue is not None and queue.qsize() > 0
-
-
-class LogView(ScrollView, can_focus=True):
+class LogView(LogPane):
     """Shows one log, follows its end, searches in it."""
 
-    ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"log-view--found", "log-view--current"}
-    DEFAULT_CSS = """
-    LogView {
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: scroll;
-        scrollbar-size-vertical: 1;
-        & > .log-view--found { background: $warning; color: $background; text-style: bold; }
-        & > .log-view--current { background: $panel; }
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("end,G", "follow", t("follow the end"), show=False, id="log.follow"),
         Binding("home,g", "scroll_home", t("to the start"), show=False, id="log.start"),
@@ -72,31 +33,7 @@ class LogView(ScrollView, can_focus=True):
     ]
 
     @dataclass
-    class Changed(Message):
-        """What all messages of a view have."""
-
-        view: LogView
-
-        @property
-        def control(self) -> LogView:
-            """The view, for selectors."""
-            return self.view
-
-    @dataclass
-    class FollowChanged(Changed):
-        """The view began or stopped to follow the end of its log."""
-
-        following: bool
-
-    @dataclass
-    class NewLines(Changed):
-        """Lines came below while the view does not follow."""
-
-        count: int
-        """Since it stopped to follow."""
-
-    @dataclass
-    class Searched(Changed):
+    class Searched(LogPane.Changed):
         """A search is over."""
 
         needle: str
@@ -106,93 +43,7 @@ class LogView(ScrollView, can_focus=True):
         wrapped: bool = False
         """It went around the end of the log."""
 
-    def __init__(
-        self,
-        source: LineSource | None = None,
-        *,
-        placeholder: str = "",
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002  (Textual's name for it)
-        classes: str | None = None,
-    ) -> None:
-        """`placeholder` is drawn while there is no line: what the view is waiting for."""
-        super().__init__(name=name, id=id, classes=classes)
-        self.placeholder = placeholder
-        self.following = True
-        """Whether the view stays at the end of the log."""
-        self.new_lines = 0
-        """Lines that came since it stopped to follow."""
-        self.needle = ""
-        """The text that is searched for and marked; empty without one."""
-        self.current_line: int | None = None
-        """The line that was last jumped to."""
-        self._source = source
-        self._generation = source.generation if source else 0
-        self._moved = source.moved if source else 0
-        self._held_at = 0
-        self._widest = 0
-        self._cache: LRUCache[_Key, Strip] = LRUCache(512)
-        self._test: TextTest | None = None
-
-    # --- what the owner calls -------------------------------------------------------------------------------
-
-    @property
-    def source(self) -> LineSource | None:
-        """The log that is shown."""
-        return self._source
-
-    @property
-    def lines(self) -> int:
-        """How many lines the log has so far."""
-        return self._source.lines if self._source else 0
-
-    def show(self, source: LineSource | None, placeholder: str = "") -> None:
-        """Show another log, from its end; the search goes on in it."""
-        self._source = source
-        self.placeholder = placeholder
-        self._restart()
-
-    def poll(self, budget: int = 4 << 20) -> int:
-        """Take in at most `budget` new bytes of the log and draw what changed; returns how many it were."""
-        source = self._source
-        if source is None:
-            return 0
-        before = source.lines
-        if isinstance(source, TailFirst):
-            source.at_end = self.following
-        got = source.update(budget)
-        if source.generation != self._generation:
-            self._restart()
-        elif source.moved != self._moved:
-            self._make_room(source.moved - self._moved)
-        elif got:
-            end_was_in_sight = self.scroll_offset.y + self.size.height >= before
-            self._fit()
-            if self.following:
-                self._go_to_end()
-            if self.following or end_was_in_sight:
-                self.refresh()
-            self._count_new()
-        return got
-
-    def _make_room(self, lines: int) -> None:
-        """Lines have come to stand above the first one: what is in sight stays there."""
-        self._moved += lines
-        self._held_at += lines
-        if self.current_line is not None:
-            self.current_line += lines
-        self._fit()
-        if self.following:
-            self._go_to_end()
-        else:
-            self._place(round(self.scroll_x), round(self.scroll_y) + lines)
-        self.refresh()
-
-    def follow(self) -> None:
-        """Go to the end and stay there."""
-        self._go_to_end()
-        self._set_following(True)
-        self.refresh()
+    _test: TextTest | None = None
 
     def search(self, needle: str, *, backwards: bool = False) -> None:
         """Mark `needle` everywhere and go to the next line with it; `Searched` says where. Empty ends it."""
@@ -205,20 +56,6 @@ class LogView(ScrollView, can_focus=True):
     def find_error(self, *, backwards: bool = False) -> None:
         """Go to the next line that looks like an error; `Searched` says where."""
         self._look_for(ErrorTest(), backwards, from_here=False)
-
-    def go_to_line(self, line: int, column: int | None = None) -> None:
-        """Bring a line (from 0) into sight, mark it as the current one and stop to follow."""
-        self.current_line = line
-        self._set_following(False)
-        self._fit()
-        x = self.scroll_x
-        width = self._text_width
-        if column is not None and not x <= column < x + width - _COLUMNS:
-            x = max(0, column - width // 2)
-            self._widen(x + width)
-        top = min(max(0, line - self.size.height // 3), self.max_scroll_y)
-        self._place(round(x), top)
-        self.refresh()
 
     # --- keys ------------------------------------------------------------------------------------------------
 
@@ -234,11 +71,11 @@ class LogView(ScrollView, can_focus=True):
 
     def action_scroll_left(self) -> None:
         """One step to the left."""
-        self.scroll_to(x=max(0, self.scroll_x - _COLUMNS))
+        self.scroll_to(x=max(0, self.scroll_x - COLUMNS))
 
     def action_scroll_right(self) -> None:
         """One step to the right."""
-        self.scroll_to(x=self.scroll_x + _COLUMNS)
+        self.scroll_to(x=self.scroll_x + COLUMNS)
 
     def action_next(self) -> None:
         """Next line with the searched text, or next error when nothing is searched for."""
@@ -255,88 +92,6 @@ class LogView(ScrollView, can_focus=True):
     def action_previous_error(self) -> None:
         """Previous line that looks like an error."""
         self.find_error(backwards=True)
-
-    # --- scrolling -------------------------------------------------------------------------------------------
-
-    @property
-    def allow_horizontal_scroll(self) -> bool:
-        """Sideways without a scroll bar for it, which would come and go with the lines in sight."""
-        return not self.disabled
-
-    def scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> None:
-        """Scroll at once: an animated log is unreadable meanwhile."""
-        options["animate"] = False
-        super().scroll_to(x, y, **options)
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Scrolling up lets go of the end, reaching it takes hold again."""
-        super().watch_scroll_y(old_value, new_value)
-        if new_value < old_value and new_value < self.max_scroll_y:
-            self._set_following(False)
-        elif new_value >= self.max_scroll_y:
-            self._set_following(True)
-
-    def on_resize(self) -> None:
-        """A view that follows is still at the end."""
-        self._fit()
-        if self.following:
-            self._go_to_end()
-
-    def notify_style_update(self) -> None:
-        """Other colours: nothing that was drawn counts any more."""
-        super().notify_style_update()
-        self._cache.clear()
-
-    @property
-    def _text_width(self) -> int:
-        """Cells beside the scroll bar, which Textual counts into `size`."""
-        return max(0, self.size.width - self.scrollbar_size_vertical)
-
-    def _set_following(self, following: bool) -> None:
-        if following != self.following:
-            self.following = following
-            self._held_at = self.lines
-            self.new_lines = 0
-            self.post_message(self.FollowChanged(self, following))
-
-    def _count_new(self) -> None:
-        new = 0 if self.following else max(0, self.lines - self._held_at)
-        if new != self.new_lines:
-            self.new_lines = new
-            self.post_message(self.NewLines(self, new))
-
-    def _restart(self) -> None:
-        """Another log, or the same one from its beginning."""
-        self._generation = self._source.generation if self._source else 0
-        self._moved = self._source.moved if self._source else 0
-        self.current_line = None
-        self.new_lines = self._held_at = self._widest = 0
-        self._fit()
-        self._go_to_end()
-        self._set_following(True)
-        self.refresh()
-
-    def _fit(self) -> None:
-        """Let the scroll bar know the size of the log, without a new layout of the screen."""
-        size = Size(max(self._widest, self._text_width), self.lines)
-        self.set_reactive(Widget.virtual_size, size)
-        if self.is_attached and self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = size.height
-
-    def _widen(self, width: int) -> None:
-        if width > self._widest:
-            self._widest = width
-            self.set_reactive(Widget.virtual_size, Size(width, self.virtual_size.height))
-
-    def _go_to_end(self) -> None:
-        self._place(round(self.scroll_x), self.max_scroll_y)
-
-    def _place(self, x: int, y: int) -> None:
-        self.set_scroll(x, y)
-        self.set_reactive(Widget.scroll_target_x, x)
-        self.set_reactive(Widget.scroll_target_y, y)
-        if self.is_attached and self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = y
 
     # --- searching -------------------------------------------------------------------------------------------
 
@@ -377,47 +132,7 @@ class LogView(ScrollView, can_focus=True):
             await asyncio.sleep(0)
         return start + self._moved - before
 
-    # --- drawing ---------------------------------------------------------------------------------------------
-
-    def render_line(self, y: int) -> Strip:
-        """One line in sight, for the case that somebody gave the widget a border."""
-        return self._strips(y, 1)[0]
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines in sight, without the generic style pass."""
-        if self.styles.gutter.totals != (0, 0):
-            return super().render_lines(crop)
-        strips = self._strips(crop.y, crop.height)
-        if crop.x or crop.width != self._text_width:
-            style = self.visual_style.rich_style
-            strips = [strip.crop_extend(crop.x, crop.x + crop.width, style) for strip in strips]
-        return strips
-
-    def _strips(self, first: int, count: int) -> list[Strip]:
-        x, y = self.scroll_offset
-        rows = self._source.read_lines(y + first, count) if self._source else []
-        paint = Paint(self, "log-view", x, self._text_width)
-        if y + first == 0 and not self.lines:
-            return [paint.strip(self._nothing()), *[paint.strip("")] * (count - 1)]
-        strips = [self._strip(raw, paint, y + first + row) for row, raw in enumerate(rows)]
-        return strips + [paint.strip("")] * (count - len(strips))
-
-    def _nothing(self) -> str:
-        """What stands where no line is."""
-        problem = self._source.problem if self._source else None
-        return str(problem) if problem else self.placeholder
-
-    def _strip(self, raw: bytes, paint: Paint, line: int) -> Strip:
-        current = line == self.current_line
-        key = (raw, paint.x, paint.width, paint.style, self.needle, current)
-        strip = self._cache.get(key)
-        if strip is None:
-            text = decode(raw)
-            strip = self._cache[key] = paint.strip(text, self._spans(text), current)
-            self._widen(paint.widest)
-        return strip
-
-    def _spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> list[Span]:
         """Where the searched text is in a line."""
         spans: list[Span] = []
         if self._test is not None:
