@@ -16,7 +16,7 @@ from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
 from prl_tui.export import bash_files, bash_rules, bash_secrets, bash_values, bash_words
 from prl_tui.export.model import Export, Format, header, one_line
-from prl_tui.export.shell import literal, name_of
+from prl_tui.export.shell import example_of, literal, name_of, no_arguments
 from prl_tui.i18n import t
 
 STRUCTURE = {"launcher", "training_env", "stack"}
@@ -29,10 +29,10 @@ def export(plan: LaunchPlan) -> Export:
         "#!/usr/bin/env bash",
         # for the whole file, so before its first command: the values stand as they are
         "# shellcheck disable=SC1003,SC2016,SC2054,SC2088,SC2209",
-        '[ -n "${BASH_VERSION-}" ] || exec bash "$0"',
+        '[ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"',
     ]
     lines += [one_line(f"# {line}".rstrip()) for line in header(plan)]
-    example = next((f.override for f in plan.config.recipe.fields if f.group == "batch"), "PRL_MASTER_PORT")
+    example = example_of(plan)
     lines += [
         "# " + t("Each value can be overridden by its variable, for example {variable}=4; an empty one counts as unset.",
                  variable=example),
@@ -40,6 +40,7 @@ def export(plan: LaunchPlan) -> Export:
         "set -euo pipefail",
         "",
         *_functions(plan),
+        no_arguments(example),
         *bash_rules.functions(plan),
         *bash_files.functions(plan),
         "",

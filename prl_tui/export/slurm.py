@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from prl_tui.core.plan import PORT, LaunchPlan
 from prl_tui.export import bash, bash_files, losses, nodes
 from prl_tui.export.model import Export, Format, header, one_line
-from prl_tui.export.shell import literal
+from prl_tui.export.shell import example_of, literal, no_arguments
 from prl_tui.i18n import t
 
 SLURM = nodes.Platform(
@@ -36,6 +36,7 @@ def export(plan: LaunchPlan) -> Export:
         "# " + t("Submit it with sbatch; --partition, --time, --mem and --nodes given there come before the lines above."),
         "set -euo pipefail",
         "fail() { printf '" + t("error") + ": %s\\n' \"$*\" >&2; exit 1; }",
+        no_arguments(example_of(plan)),
         '[[ -n ${SLURM_JOB_ID-} ]] || fail ' + literal(t("this file is for sbatch; the bash format runs without Slurm.")),
         *_port(plan),
         'if [[ -n ${SLURM_CPUS_PER_TASK-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi',

@@ -258,6 +258,14 @@ def test_sh_hands_over_to_bash(standard: str, bench: Bench) -> None:
     assert bench.run(standard, shell="sh").argv == list(plan.build(config()).argv)
 
 
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_arguments_are_refused_since_nothing_reads_them(shell: str, standard: str, bench: Bench) -> None:
+    bench.file.write_text(standard, "utf-8")
+    done = bench.run_words([shell, str(bench.file), "--num_generations", "8"])
+    assert (done.code, done.argv) == (1, None)
+    assert "takes no arguments; a variable changes a value, for example PRL_PER_DEVICE_TRAIN_BATCH_SIZE=4" in done.err
+
+
 # --- working directory and activation ---
 
 
