@@ -11,6 +11,7 @@ from pathlib import Path
 from prl_tui.cli import running
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.telemetry.escapes import plain
@@ -52,7 +53,7 @@ def _index(folder: RunFolder, rank: int | None) -> LineIndex | MergedIndex:
         return LineIndex(folder.output)
     ranks = {log.rank: log for log in find_rank_logs(folder.ranks)}
     if rank not in ranks:
-        known = ", ".join(map(str, ranks)) or t("none yet")
+        known = listed(map(str, ranks)) or t("none yet")
         raise CommandError(t("run {id} has no log of rank {rank}; ranks: {known}.", id=folder.id, rank=rank, known=known),
                            Exit.NO_RUN)  # fmt: skip
     return ranks[rank].open()

@@ -34,7 +34,9 @@ def build(words: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=_Formatter,
         description=t("Set up, check, export, launch and watch multi-GPU training runs. Without a command, the app."),
     )
-    parser.add_argument("--version", action="version", version=f"prl-tui {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"prl-tui {__version__}", help=t("show the version and exit")
+    )
     parser.add_argument("--lang", metavar="en|zh", help=t("the language; else PRL_TUI_LANG, else the locale"))
     parser.set_defaults(runs="prl_tui.cli.app:app")
     commands = parser.add_subparsers(prog="prl-tui", title=t("commands"), metavar="COMMAND")

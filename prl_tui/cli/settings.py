@@ -21,6 +21,7 @@ from prl_tui.core.recipe import Recipe
 from prl_tui.core.value import replace
 from prl_tui.core.values import number, show
 from prl_tui.i18n import t, visible
+from prl_tui.lists import listed
 
 if TYPE_CHECKING:
     from prl_tui.export.model import Format
@@ -169,7 +170,7 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
     stack = args.stack or ""
     if stack and stack not in stacks.STACKS:
         near = nearest(stack, list(stacks.STACKS))
-        known = near or ", ".join(stacks.STACKS)
+        known = near or listed(stacks.STACKS)
         raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
     given = _given(config)
     rows = args.rows if args.rows is not None else _count_rows(_effective(config, given))
@@ -292,7 +293,7 @@ def _supervised(args: argparse.Namespace, config: RunConfig) -> tuple[Format, di
 def _format(args: argparse.Namespace) -> Format:
     from prl_tui.export.formats import FORMATS
 
-    names = ", ".join(FORMATS)
+    names = listed(FORMATS)
     if args.format is None:
         raise CommandError(t("--format is needed, one of: {names}.", names=names))
     if args.format not in FORMATS:
@@ -319,7 +320,7 @@ def _told(args: argparse.Namespace, chosen: Format) -> dict[str, str]:
         if value is None:
             continue
         if name not in chosen.asks:
-            others = ", ".join(one.name for one in FORMATS.values() if name in one.asks)
+            others = listed(one.name for one in FORMATS.values() if name in one.asks)
             raise CommandError(t("{option}: the format {format} has no place for it; {others} would have.",
                                  option=option, format=chosen.name, others=others))  # fmt: skip
         if not shape.fullmatch(value):

@@ -12,6 +12,7 @@ from prl_tui.cli import failing, running, streams
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import app_class
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 from prl_tui.machine import paths
 from prl_tui.runs import bare, events, overview, store
 from prl_tui.runs.bare import BareRun
@@ -54,7 +55,7 @@ def _found(name: str) -> RunFolder:
         if paths.exists(name):
             raise CommandError(
                 t("{path} holds neither logging.jsonl nor a log ({endings}); name the log file itself.",
-                  path=name, endings=", ".join(bare.LOGS)),
+                  path=name, endings=listed(bare.LOGS)),
                 Exit.NO_RUN,
             ) from None  # fmt: skip
         raise

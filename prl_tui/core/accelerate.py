@@ -9,6 +9,7 @@ from prl_tui.core.findings import Finding, Fix
 from prl_tui.core.flat_yaml import Path, Read
 from prl_tui.core.given import Given
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 SECTION = "deepspeed_config"
 BESIDE = (SECTION, "deepspeed_config_file")
@@ -57,7 +58,7 @@ def _counts(config: RunConfig, field: str, path: str, read: Read) -> Iterator[Fi
 def _sections(field: str, path: str, read: Read) -> Iterator[Finding]:
     unheard = [key for key in IGNORED if (SECTION, key) in read.values]
     if unheard:
-        message = t("{path}: accelerate does not hand {keys} to DeepSpeed.", path=path, keys=", ".join(unheard))
+        message = t("{path}: accelerate does not hand {keys} to DeepSpeed.", path=path, keys=listed(unheard))
         why = t("Only a settings file of DeepSpeed's own, named by deepspeed_config_file, carries them.")
         yield Finding("accelerate-ignores", "note", field, message, why)
     if BESIDE in read.values:
@@ -65,7 +66,7 @@ def _sections(field: str, path: str, read: Read) -> Iterator[Finding]:
         clashing += ["mixed_precision"] if ("mixed_precision",) in read.values else []
         if clashing:
             message = t("{path}: {keys} cannot stand beside deepspeed_config_file: accelerate refuses that.",
-                        path=path, keys=", ".join(clashing))  # fmt: skip
+                        path=path, keys=listed(clashing))  # fmt: skip
             yield Finding("accelerate-clash", "error", field, message)
 
 

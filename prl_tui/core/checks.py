@@ -15,6 +15,7 @@ from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule
 from prl_tui.core.value import replace
 from prl_tui.i18n import nt, t
+from prl_tui.lists import listed
 
 _NOTHING = Facts()
 
@@ -194,7 +195,7 @@ def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
             pattern=pattern,
         )
         fixes = tuple(Fix({key: name}, t("take {file}", file=name)) for name in names[:4])
-        yield Finding("file-pattern", "error", key, message, ", ".join(names[:4]), fixes)
+        yield Finding("file-pattern", "error", key, message, listed(names[:4]), fixes)
 
 
 def _free(gpus: Iterable[GpuUse], *, slices: bool) -> list[str]:
@@ -223,12 +224,12 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
             break
     found = []
     if claimed:
-        names = ", ".join(f"{gpu.name} ({gpu.claimed_by})" for gpu in claimed)
+        names = listed(f"{gpu.name} ({gpu.claimed_by})" for gpu in claimed)
         message = nt("GPU {names} is reserved.", "GPUs {names} are reserved.", len(claimed), names=names)
         why = t("Its memory may still look free: a run imports and loads for a while before it takes its cards.")
         found.append(Finding("gpu-claimed", "error", "cuda_visible_devices", message, why, fix))
     if busy:
-        names = ", ".join(f"{gpu.name} ({gpu.busy_with})" for gpu in busy)
+        names = listed(f"{gpu.name} ({gpu.busy_with})" for gpu in busy)
         message = nt("GPU {names} is in use.", "GPUs {names} are in use.", len(busy), names=names)
         found.append(Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix))
     return found

@@ -11,6 +11,7 @@ from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, nearest, nearest_key, resolve
 from prl_tui.core.value import Value
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 
 class ConfigFile(Value, kw_only=True):
@@ -120,7 +121,7 @@ def _plain(config: RunConfig, key: str) -> Any:
 def no_recipe(name: str, catalog: Catalog) -> str:
     """One sentence: there is no such recipe, and the nearest one that exists."""
     near = nearest(name, list(catalog.recipes))
-    known = ", ".join(sorted(catalog.recipes))
+    known = listed(sorted(catalog.recipes))
     if near:
         return t("there is no recipe named {name}; did you mean {near}?", name=name, near=near)
     return t("there is no recipe named {name}; there are {known}.", name=name, known=known)
@@ -131,7 +132,7 @@ def no_preset(name: str, recipe: str, known: list[str]) -> str:
     near = nearest(name, known)
     if near:
         return t("{recipe} has no preset named {name}; did you mean {near}?", recipe=recipe, name=name, near=near)
-    return t("{recipe} has no preset named {name}; it has {known}.", recipe=recipe, name=name, known=", ".join(known))
+    return t("{recipe} has no preset named {name}; it has {known}.", recipe=recipe, name=name, known=listed(known))
 
 
 def no_field(config: RunConfig, name: str) -> str:

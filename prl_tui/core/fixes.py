@@ -17,6 +17,7 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Fix
 from prl_tui.core.space import Space
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 MOST = 4
 """How many fixes are offered."""
@@ -312,7 +313,7 @@ def _all_back(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mappin
 
 
 def _fix(config: RunConfig, changes: Mapping[str, Any]) -> Fix:
-    return Fix(dict(changes), t(", ").join(_words(config, key, value) for key, value in changes.items()))
+    return Fix(dict(changes), listed(_words(config, key, value) for key, value in changes.items()))
 
 
 def _words(config: RunConfig, key: str, value: object) -> str:

@@ -12,6 +12,7 @@ from prl_tui.core.flat_yaml import Read
 from prl_tui.core.templates import Template
 from prl_tui.core.value import Value
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 NOTHING = Read({})
 
@@ -149,7 +150,7 @@ def _unread(config: RunConfig, template: Template, given: Given) -> Iterator[Fin
     ]
     if missing:
         message = t(
-            "{path}: {keys} could not be read and is not part of the batch.", path=given.path, keys=", ".join(missing)
+            "{path}: {keys} could not be read and is not part of the batch.", path=given.path, keys=listed(missing)
         )
         yield Finding("config-unread", "note", template.key, message)
 

@@ -14,6 +14,7 @@ from typing import Any
 from prl_tui.core import wordlist
 from prl_tui.core.recipe import Field
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 _YES = {"true", "1", "yes", "on"}
 _NO = {"false", "0", "no", "off"}
@@ -173,7 +174,7 @@ def _choice(field: Field, raw: object) -> tuple[Any, str]:
         return text, ""
     return None, t(
         "{key}: {value} is not one of {choices}.",
-        key=field.key, value=quote(raw), choices=", ".join(field.choices),
+        key=field.key, value=quote(raw), choices=listed(field.choices),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from prl_tui.export import bash_files, bash_rules, bash_secrets, bash_values, ba
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.export.shell import example_of, literal, name_of, no_arguments
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 STRUCTURE = {"launcher", "training_env", "stack"}
 """Fields that decide the script's shape: fixed in the file, and a variable that wants another is refused."""
@@ -187,7 +188,7 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"
-    followed = ", ".join(template_keys(plan.config.settings[field.key].value)) if plan.config.follows(field.key) else ""
+    followed = listed(template_keys(plan.config.settings[field.key].value)) if plan.config.follows(field.key) else ""
     otherwise = f" else origin+={literal(', ' + t('follows {keys}', keys=followed))};" if followed else ""
     yield f"if from {variable}; then {name}=${variable};{otherwise} fi"
     yield from _check(field, name, variable, value is not None)

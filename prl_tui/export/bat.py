@@ -12,6 +12,7 @@ from prl_tui.core.plan import FOLDER, LaunchPlan
 from prl_tui.export import cmd, losses
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 
 def export(plan: LaunchPlan) -> Export:
@@ -163,7 +164,7 @@ def _losses(plan: LaunchPlan) -> Iterator[str]:
     posix = [key for key in plan.config.settings if str(plan.config.value(key) or "").startswith(("/", "~/"))]
     if posix:
         yield t("These are paths of Linux, which Windows looks for on its current drive: {keys}",
-                keys=", ".join(posix))  # fmt: skip
+                keys=listed(posix))  # fmt: skip
     if plan.activation.kind == "python":
         yield t("training_env names an interpreter of Linux; on Windows a venv or a conda environment is found.")
 

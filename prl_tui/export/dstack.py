@@ -12,6 +12,7 @@ from prl_tui.core.plan import LaunchPlan
 from prl_tui.export import losses, nodes, yaml_text
 from prl_tui.export.model import Export, Format
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 SHARED = "16GB"
 """Shared memory for NCCL and data loaders; a container has 64 MB without it."""
@@ -63,7 +64,7 @@ def _losses(plan: LaunchPlan, image: str, gpu_type: str) -> Iterator[str]:
     yield t("Nothing is copied to the nodes: name the program's folder under `repos` or `files`.")
     yield t("Fleet, backends, prices and volumes are no part of a run config: add them to the file.")
     if names := losses.inherited(plan):
-        yield t("{names} come from the shell that calls `dstack apply`: set them there.", names=", ".join(names))
+        yield t("{names} come from the shell that calls `dstack apply`: set them there.", names=listed(names))
     yield from nodes.lost(plan, PLATFORM)
 
 

@@ -7,6 +7,7 @@ from prl_tui.export import losses
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.export.shell import literal
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 
 def export(plan: LaunchPlan) -> Export:
@@ -19,7 +20,7 @@ def export(plan: LaunchPlan) -> Export:
     lines += [f"export {name}={literal(value)}" for name, value in plan.env]
     lost = [t("The command is not in it: an env file has variables only."), *losses.surroundings(plan)]
     if plan.files:
-        lost.append(t("The program's files are not in it: {names}", names=", ".join(file.name for file in plan.files)))
+        lost.append(t("The program's files are not in it: {names}", names=listed(file.name for file in plan.files)))
     lost.append(t("It is for a POSIX shell; docker's --env-file keeps quotes as a part of the value."))
     return Export("\n".join(lines) + "\n", tuple(lost))
 

@@ -16,6 +16,7 @@ from prl_tui.export import bash, bash_files, losses
 from prl_tui.export.model import header, one_line
 from prl_tui.export.shell import literal
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 LONGEST = 120_000
 """Bytes that fit in one argument: Linux takes 128 KiB."""
@@ -106,7 +107,7 @@ def script(plan: LaunchPlan, platform: Platform) -> str:
     several = (plan.config.number("nnodes") or 1) > 1
     missing = " || ".join(f"-z ${{{name}-}}" for name in platform.needs)
     told = t("{platform} did not say which node this is: {variables} are not set.",
-             platform=platform.title, variables=", ".join(platform.needs))  # fmt: skip
+             platform=platform.title, variables=listed(platform.needs))  # fmt: skip
     alone = [f"export {variable(plan, 'nnodes')}=1 {variable(plan, 'node_rank')}=0"]
     lines = [
         "set -euo pipefail",
@@ -168,7 +169,7 @@ def job_name(plan: LaunchPlan, longest: int = 40) -> str:
 def lost(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
     """What is said of every platform that runs on nodes of its own."""
     yield t("{variables} come from {platform}: values for them are not used.",
-            variables=", ".join(variable(plan, key) for key in platform.gives), platform=platform.title)  # fmt: skip
+            variables=listed(variable(plan, key) for key in platform.gives), platform=platform.title)  # fmt: skip
     yield t(
         "Where {platform} sets CUDA_VISIBLE_DEVICES, that list counts and not the config's.", platform=platform.title
     )

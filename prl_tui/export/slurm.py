@@ -14,6 +14,7 @@ from prl_tui.export import bash, bash_files, losses, nodes
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.export.shell import example_of, literal, no_arguments
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 SLURM = nodes.Platform(
     "Slurm",
@@ -93,7 +94,7 @@ def _losses(plan: LaunchPlan) -> Iterator[str]:
     yield t("sbatch hands over the PRL_* variables of the shell that submits: one that is set there hides a field.")
     yield t("`sbatch --export` cuts a value at a comma; set the variable before sbatch instead.")
     yield t("{variables} come from {platform}: values for them are not used.", platform=SLURM.title,
-            variables=", ".join(nodes.variable(plan, key) for key in (nodes.GPUS, *SLURM.gives)))  # fmt: skip
+            variables=listed(nodes.variable(plan, key) for key in (nodes.GPUS, *SLURM.gives)))  # fmt: skip
     if not nodes.gpus(plan):
         yield t("No GPUs are asked for: cuda_visible_devices is empty. Set it, or give --gpus-per-node to sbatch.")
     if plan.port_fixed:

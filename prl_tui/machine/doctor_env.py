@@ -9,6 +9,7 @@ from pathlib import Path
 from prl_tui.core.plan import Activation
 from prl_tui.core.versions import release
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 from prl_tui.machine import conda, environment, paths
 from prl_tui.machine.doctor_item import Item
 from prl_tui.machine.gpus import GpuSnapshot
@@ -20,7 +21,7 @@ def examine(activation: Activation, snapshot: GpuSnapshot, around: Mapping[str, 
     title = t("environment {words}", words=environment.label(activation))
     python = environment.interpreter(activation, around)
     if python is None:
-        known = ", ".join(conda.names(around)) if activation.kind == "conda" else ""
+        known = listed(conda.names(around)) if activation.kind == "conda" else ""
         fix = t("conda knows here: {names}.", names=known) if known else t(
             "conda:NAME, the folder of a venv, the path of its python, or this would work."
         )  # fmt: skip

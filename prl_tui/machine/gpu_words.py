@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prl_tui.i18n import pad, t
+from prl_tui.lists import listed
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 
 UNKNOWN = "–"
@@ -30,7 +31,7 @@ def users(gpu: Gpu) -> str:
         return f"! {gpu.problem}"
     if gpu.processes:
         names = [" ".join(part for part in (p.user, p.command or str(p.pid or "")) if part) for p in gpu.processes]
-        return ", ".join(name or UNKNOWN for name in names)
+        return listed(name or UNKNOWN for name in names)
     return UNKNOWN if gpu.busy is None else t("in use") if gpu.busy else t("free")
 
 

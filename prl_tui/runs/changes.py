@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prl_tui.i18n import nt, t
+from prl_tui.lists import listed
 from prl_tui.runs import smoke, snapshot, store
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.state import ALIVE
@@ -63,7 +64,7 @@ class Changes:
             told = t("nothing changed since run {id}", id=self.before)
             if not self.unknown:
                 return told
-            names = ", ".join(part_word(part) for part in PARTS if part in self.unknown)
+            names = listed(part_word(part) for part in PARTS if part in self.unknown)
             return t("{told}; not known: {parts}", told=told, parts=names)
         return t("since run {id}: {changes}", id=self.before, changes=self.brief(most))
 
@@ -73,7 +74,7 @@ class Changes:
         more = len(found) - most
         if more > 0:
             found = [*found[:most], nt("{n} more", "{n} more", more)]
-        return ", ".join(found)
+        return listed(found)
 
 
 def part_word(part: str) -> str:
@@ -167,7 +168,7 @@ def lines(found: Changes) -> list[str]:
             told += [f"  {change.words()}" for change in changed]
     same = [part_word(part) for part in PARTS if part in found.parts and not found.parts[part]]
     if same:
-        told.append(t("the same: {parts}", parts=", ".join(same)))
+        told.append(t("the same: {parts}", parts=listed(same)))
     told += [
         t("not known: {part}: {reason}", part=part_word(part), reason=reason) for part, reason in found.unknown.items()
     ]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prl_tui.i18n import nt, t
+from prl_tui.lists import listed
 from prl_tui.runs import lock, proctree, records
 from prl_tui.runs.folder import Ended, RunFolder, Started, number, read_ended, read_started
 from prl_tui.runs.place import here
@@ -70,14 +71,14 @@ class Taken:
         for claim in self.claims:
             both = sorted(self.gpus[uuid] for uuid in claim.gpus if uuid in self.gpus)
             if both:
-                names = ", ".join(map(str, both))
+                names = listed(map(str, both))
                 told.append(
                     nt("GPU {names} is reserved by {run}", "GPUs {names} are reserved by {run}", len(both),
                        names=names, run=claim.words())
                 )  # fmt: skip
             elif claim.port == self.port:
                 told.append(t("Port {port} is reserved by {run}", port=self.port, run=claim.words()))
-        return "; ".join(told)
+        return t("; ").join(told)
 
 
 def held(root: Path) -> list[Claim]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 from prl_tui.runs import lock, records
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.state import ALIVE, status
@@ -48,7 +49,7 @@ class Ambiguous:
     @property
     def sentence(self) -> str:
         """For a person."""
-        ids = ", ".join(folder.id for folder in self.candidates[:10])
+        ids = listed(folder.id for folder in self.candidates[:10])
         return t("{name} may be any of {n} runs: {ids}", name=self.wanted, n=len(self.candidates), ids=ids)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len, set_cell_size
 
 from prl_tui.i18n import nt, t
+from prl_tui.lists import listed
 from prl_tui.machine.gpus import clock_reason_word
 from prl_tui.machine.processes import printable
 
@@ -209,7 +210,7 @@ def _user(process: GpuProcess, now: float) -> str:
             return t("in use, hidden process")
         return t("in use, hidden process {pid}", pid=process.pid)
     known = [process.user, process.command, None if process.started is None else age(now - process.started)]
-    return ", ".join(part for part in known if part)
+    return listed(part for part in known if part)
 
 
 def age(seconds: float) -> str:
@@ -285,7 +286,7 @@ def summary(snapshot: GpuSnapshot | None) -> str:
     slices = sum(len(gpu.mig_instances) for gpu in gpus)
     if slices:
         total = t("{gpus} with {slices}", gpus=total, slices=nt("{n} MIG slice", "{n} MIG slices", slices))
-    return t("{gpus}: {states}", gpus=total, states=", ".join(words for words, count in counts if count))
+    return t("{gpus}: {states}", gpus=total, states=listed(words for words, count in counts if count))
 
 
 def _count(gpus: Collection[Gpu], wanted: Collection[bool]) -> int:
