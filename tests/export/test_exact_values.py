@@ -36,11 +36,11 @@ PIECES = st.sampled_from(
     ["$(touch canary)", "`touch canary`", "';touch canary;'", '";touch canary;"', "\ntouch canary\n", "|touch canary", "&touch canary&",
      "$HOME", "${x}", "${x:-$(touch canary)}", "$((1+1))", "$$", "$@", "$1", "!!", "!", "*", "?", "[a-z]", "~", "~root", "~/x", "a b",
      " ", "  ", "\t", "\n", "\n\n", "\r\n", "\r", "\\", "\\\\", "\\\n", "\\n", "\\0", "'", '"', "''", '""', "'\"'\"'", "$'\\n'", '$"x"',
-     "--x", "-n", "-e", "--", "-", "=", "A=b", "--x=y", "0=", "a+=1", "%", "%s", "%n", "%%", "%q", "%PATH%", "{a,b}", "{inner}", "{", "}", "#", " #",
+     "--x", "-n", "-e", "--", "-", "=", "A=b", "--x=y", "%", "%s", "%n", "%%", "%q", "%PATH%", "{a,b}", "{inner}", "{", "}", "#", " #",
      ";", ";;", "&&", "||", "&", "|", "<", ">", ">canary", "<(touch canary)", "(", ")", "[[ x ]]", "EOF", "END_OF_FILE", "\nEOF\n",
      "\x01", "\x07", "\x1b[2J", "\x7f", "\x80", "\x85", "\xa0", "中文", "训练 数据", "🚀", "\U0001f469\u200d\U0001f467",
      "\u2018", "\u2019", "it\u2019s", "\u201c用\u201d", "\u2013", "\u2026", "\uff0c", "é", "\u2028", "\u200b", "\ufeff", "\U0010ffff",
-     "0", "00", "1e5", "true", "null", "C:\\x\\", "/data/a b/c", "s3://b/a@b", "a,b", "^", "^&", ":", "@", "+"]
+     "0", "00", "0=", "a+=1", "1e5", "true", "null", "C:\\x\\", "/data/a b/c", "s3://b/a@b", "a,b", "^", "^&", ":", "@", "+"]
 )  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
