@@ -74,6 +74,15 @@ def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
     yield Finding("evaluator-cost", "note", key, message)
 
 
+def left_out(config: RunConfig) -> Iterator[Finding]:
+    """Numbers of the batch that nobody gives: the verdict is for what the program takes then."""
+    for field in config.recipe.fields:
+        setting = config.settings[field.key]
+        if field.unset is not None and not setting.problem and config.value(field.key) is None:
+            message = t("{key} is not set: the program takes {value}.", key=field.key, value=field.unset)
+            yield Finding("left-out", "note", field.key, message)
+
+
 def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Finding]:
     """Linear and square-root scaling for a global batch that is not the preset's. Applied only when asked."""
     if "learning_rate" not in config.settings or min(now.global_batch or 0, before.global_batch or 0) < 1:

@@ -51,6 +51,8 @@ class Field(Value, kw_only=True):
     unit: Text = EMPTY
     default: Any = None
     """None: not passed unless somebody sets it."""
+    unset: int | None = None
+    """The number that the program takes where it is not given one; None: unknown, or the rules do not read it."""
     template: bool = False
     """The default contains `{other_key}` and follows that field."""
     min: float | None = None

@@ -43,6 +43,11 @@ def _unsendable(field: Field, raw: object) -> str:
     return ""
 
 
+def decimal(value: float) -> str:
+    """A float as people write it: `1e-6`."""
+    return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+
+
 def show(field: Field, value: object) -> str:
     """The text that a form shows and a program reads; "" for a value that is not set."""
     if value is None:
@@ -50,7 +55,7 @@ def show(field: Field, value: object) -> str:
     if isinstance(value, bool):
         return field.words[0] if value else field.words[1]
     if isinstance(value, float):
-        return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+        return decimal(value)
     if isinstance(value, (list, tuple)):
         words = tuple(str(item) for item in value)
         return wordlist.join(words) if field.type in wordlist.QUOTED else " ".join(words)
