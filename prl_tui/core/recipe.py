@@ -57,6 +57,8 @@ class Field(Value, kw_only=True):
     """The default contains `{other_key}` and follows that field."""
     min: float | None = None
     max: float | None = None
+    worked: float | None = None
+    """The greatest value that is known to work, as the help says; a greater one is a warning."""
     multiple: int = 1
     """A whole number must be a multiple of it."""
     choices: tuple[str, ...] = ()
