@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags
+from prl_tui.core import advice, assess, engine, flags, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -80,7 +80,7 @@ def _bad_values(config: RunConfig, found: Assessment) -> Iterator[Finding]:
         setting = config.settings[field.key]
         if setting.problem and (setting.value is None or field.key not in named):
             code = "out-of-range" if setting.value is not None else "bad-value" if setting.text else "missing-value"
-            yield Finding(code, "error", field.key, setting.problem, str(field.help))
+            yield Finding(code, "error", field.key, setting.problem, wordlist.about(field))
 
 
 def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterator[Finding]:
