@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags, wordlist
+from prl_tui.core import advice, assess, engine, flags, missing, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -156,25 +156,11 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
 
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
-    found = [*engine.place(config, facts), *(_missing(config, path) for path in facts.missing_files)]
-    found += _patterns(config, facts)
+    found = [*engine.place(config, facts), *missing.findings(config, facts), *_patterns(config, facts)]
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts)
     return found
-
-
-def _missing(config: RunConfig, path: str) -> Finding:
-    message = t("{path} does not exist.", path=path)
-    if config.recipe.data.write:
-        from prl_tui.core import given
-
-        for template, name in given.wanted(config):
-            if name == path:
-                return Finding(
-                    "file-missing", "error", template.key, message, "", given.write_instead(config, template)
-                )
-    return Finding("file-missing", "error", "", message)
 
 
 def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
