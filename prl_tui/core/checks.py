@@ -31,9 +31,14 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     heard = _without_problems(config, idle | written)
     findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     findings = _with_ways_out(heard, facts, stack_name, findings)
+    if any(broken.severity == "warning" for broken in found.violations):
+        from prl_tui.core import exact
+
+        findings = exact.with_ways_out(config, case, found, findings)
     findings += engine.versions(config, facts)
     findings += flags.findings(config, facts)
     findings += advice.length(schedule, length, facts)
+    findings += advice.late(config, length)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
