@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from prl_tui.core import values
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, find_key, nearest_override
 from prl_tui.core.findings import Facts, Finding, Fix
@@ -105,6 +106,31 @@ def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
         calls=f"{batch.global_batch * each:,}",
     )
     yield Finding("evaluator-cost", "note", key, message)
+
+
+def left_out(config: RunConfig) -> Iterator[Finding]:
+    """Numbers of the batch that nobody gives: the verdict is for what the program takes then."""
+    for field in config.recipe.fields:
+        setting = config.settings[field.key]
+        if field.unset is not None and not setting.problem and config.value(field.key) is None:
+            message = t("{key} is not set: the program takes {value}.", key=field.key, value=field.unset)
+            yield Finding("left-out", "note", field.key, message)
+
+
+def beyond_known(config: RunConfig) -> Iterator[Finding]:
+    """Values above what is known to work."""
+    for field in config.recipe.fields:
+        value = config.value(field.key) if field.worked is not None else None
+        if field.worked is not None and isinstance(value, (int, float)) and value > field.worked:
+            message = t("{key}: {value} is more than is known to work, {most}.",
+                        key=field.key, value=values.show(field, value), most=f"{field.worked:g}")  # fmt: skip
+            most = type(value)(field.worked)
+            label = t(
+                "{label} {old} → {new}", label=field.label, old=config.text(field.key), new=values.show(field, most)
+            )
+            yield Finding(
+                "beyond-known", "warning", field.key, message, str(field.help), (Fix({field.key: most}, label),)
+            )
 
 
 def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Finding]:

@@ -84,7 +84,7 @@ def case(
         for part in PARTS
         if recipe.part(part) in recipe.by_key and (recipe.part(part) != part or part not in played)
     }
-    found = {part: config.value(key) for part, key in keys.items()}
+    found = {part: _taken(config, key) for part, key in keys.items()}
     parts = {key: part for part, key in keys.items()}
     followers = {}
     for part, key in keys.items():
@@ -98,6 +98,12 @@ def case(
         recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
         frozenset(part for part, key in keys.items() if key in fixed),
     )  # fmt: skip
+
+
+def _taken(config: RunConfig, key: str) -> Any:
+    """A field's value, or what the program takes where nobody gives it one."""
+    value = config.value(key)
+    return config.recipe.by_key[key].unset if value is None and not config.settings[key].problem else value
 
 
 def needs_gpu(config: RunConfig) -> bool:

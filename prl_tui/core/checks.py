@@ -42,6 +42,8 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
+    findings += advice.left_out(config)
+    findings += advice.beyond_known(config)
     findings += advice.environment(config, facts)
     findings += advice.program(config)
     if config.recipe.data.write:

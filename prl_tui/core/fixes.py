@@ -85,8 +85,14 @@ def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[s
         return (as_fix(config, always),) if always else ()
     works = _works(_hunt(config, case, found, forced))
     if works:
+        works.sort(key=lambda changes: len(_warned(assess(case.with_values(changes))) - _warned(found)))
         return tuple(as_fix(config, {**_keys(config, changes), **always}) for changes in works[:MOST])
     return _all_back(config, judge)
+
+
+def _warned(found: Assessment) -> set[str]:
+    """What is warned of: a way out that brings a new warning comes after those that do not."""
+    return {violation.code for violation in found.violations if violation.severity != "error"}
 
 
 def _works(hunt: Hunt) -> list[dict[str, Any]]:

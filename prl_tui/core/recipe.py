@@ -51,10 +51,14 @@ class Field(Value, kw_only=True):
     unit: Text = EMPTY
     default: Any = None
     """None: not passed unless somebody sets it."""
+    unset: int | None = None
+    """The number that the program takes where it is not given one; None: unknown, or the rules do not read it."""
     template: bool = False
     """The default contains `{other_key}` and follows that field."""
     min: float | None = None
     max: float | None = None
+    worked: float | None = None
+    """The greatest value that is known to work, as the help says; a greater one is a warning."""
     multiple: int = 1
     """A whole number must be a multiple of it."""
     choices: tuple[str, ...] = ()

@@ -42,6 +42,11 @@ def _unsendable(field: Field, raw: object) -> str:
     return ""
 
 
+def decimal(value: float) -> str:
+    """A float as people write it: `1e-6`."""
+    return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+
+
 def show(field: Field, value: object) -> str:
     """The text that a form shows and a program reads; "" for a value that is not set."""
     if value is None:
@@ -49,7 +54,7 @@ def show(field: Field, value: object) -> str:
     if isinstance(value, bool):
         return field.words[0] if value else field.words[1]
     if isinstance(value, float):
-        return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+        return decimal(value)
     if isinstance(value, (list, tuple)):
         words = tuple(str(item) for item in value)
         return wordlist.join(words) if field.type in wordlist.FREE else wordlist.shown(words)

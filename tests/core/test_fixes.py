@@ -282,3 +282,12 @@ def test_a_fix_names_its_fields_in_the_same_order_every_time():
 def test_a_mistyped_choice_becomes_the_one_that_was_meant(key, typed, meant):
     offered = offers(broken("swift-grpo", {key: typed}), Facts())
     assert offered == [{key: meant}]
+
+
+def test_a_way_out_that_brings_a_new_warning_comes_last():
+    config, facts = broken("prl-grpo/high-throughput-4gpu", {"num_generations": 3}), Facts(node_gpus=4)
+    warned = [
+        checks.check(config.with_values(one, Source.FIX), facts).count("warning") for one in offers(config, facts)
+    ]
+    assert warned == sorted(warned)
+    assert warned[0] == 0
