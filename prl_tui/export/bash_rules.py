@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from prl_tui.core import devices
-from prl_tui.core.assess import stack_of
+from prl_tui.core.assess import RANKS, stack_of
 from prl_tui.core.layout import LOOPBACK
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.stacks import Stack
@@ -28,7 +28,20 @@ def rules(plan: LaunchPlan) -> list[str]:
         recipe.data.batch.rule
     )
     lines = _devices(plan, stack) if _counts_gpus(plan) else []
-    return lines + (maker(plan, stack) if maker else []) + _nodes(plan)
+    return lines + (maker(plan, stack) if maker else []) + _nodes(plan) + _ranks(plan)
+
+
+def _ranks(plan: LaunchPlan) -> list[str]:
+    """Each process that a field names exists."""
+    world = f"{_number(plan, 'nproc_per_node', '0')} * {_number(plan, 'nnodes', '1')}"
+    lines = []
+    for part in RANKS:
+        if _key(plan, part):
+            told = t("{variable}=$named must be below the number of processes, $world: they count from 0.",
+                     variable=_override(plan, part))  # fmt: skip
+            lines += [f"world=$(( {world} )) named={_number(plan, part, '-1')}",
+                      *_refuse("(( world > 0 && named >= world ))", told)]  # fmt: skip
+    return lines
 
 
 def _nodes(plan: LaunchPlan) -> list[str]:

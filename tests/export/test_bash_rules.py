@@ -82,6 +82,7 @@ def test_prl_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str])
     values(
         PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_GLOBAL_BATCH_SIZE=st.integers(0, 40),
         PRL_NNODES=st.integers(0, 3), PRL_MAX_STEPS=st.integers(-1, 3), PRL_NODE_RANK=st.integers(-1, 3),
+        PRL_FAIL_RANK=st.integers(-1, 9), PRL_HANG_RANK=st.integers(-1, 9),
     )
 )  # fmt: skip
 @settings(max_examples=60)
