@@ -357,7 +357,7 @@ class WatchScreen(Place):
             return
         line = self._source(place.rank).line_of(place.path, place.line) or 0  # counts all of it
         view.poll()
-        view.go_to_line(line)
+        view.go_to_line(line, 0)
 
     def action_stop(self) -> None:
         """Ask, then stop the run."""

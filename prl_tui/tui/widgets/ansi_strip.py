@@ -102,24 +102,21 @@ class Paint:
         self.x = x
         self.width = width
         self.style = widget.visual_style.rich_style
-        self.widest = 0
-        """Cells of the longest line so far."""
         self._widget = widget
         self._prefix = prefix
         self._background = widget.background_colors[1]
         self._filters = widget.get_line_filters()
 
-    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> Strip:
-        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it."""
+    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> tuple[Strip, int]:
+        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it; cells of all of it."""
         style = self.style
         if current:  # only its background: the line keeps its own colours
             style += Style(bgcolor=self._component("current").bgcolor, bold=True)
         mark = self._component("found") if spans else None
         segments, width = window(text, style, self.x, self.width, spans, mark)
-        self.widest = max(self.widest, width)
         for line_filter in self._filters:
             segments = line_filter.apply(segments, self._background)
-        return Strip(segments, self.width)
+        return Strip(segments, self.width), width
 
     def _component(self, name: str) -> Style:
         return self._widget.get_component_rich_style(f"{self._prefix}--{name}")
