@@ -30,14 +30,22 @@ def lines(one: Overview, see: bool = True) -> list[str]:
         return []
     why = _why(one)
     path = why["file"]
-    told = [t("✗ the first cause: {reason}", reason=one.cause.words())] if one.cause is not None else []
+    if one.cause is not None:
+        told = [t("✗ the first cause: {reason}", reason=one.cause.words())]
+    else:
+        told = ["  " + (t("the last lines of its log:") if why["lines"] else t("it wrote nothing"))]
     told += [f"  │ {line}" for line in why["lines"]]
     if path:
         told.append("  " + t("the whole log: {path}, line {n}", path=path, n=why["line"]))
-    if see:
-        rank = f" --rank {why['rank']}" if why["rank"] is not None else ""
-        told.append("  " + t("see: prl-tui logs {id}{rank}", id=one.id, rank=rank))
+    if see and (path or one.cause is not None):
+        told.append("  " + see_words(one))
     return told
+
+
+def see_words(one: Overview) -> str:
+    """`see: prl-tui logs ID --rank 1`: the command that shows the log in which the cause stands."""
+    rank = f" --rank {one.cause.rank}" if one.cause is not None and one.cause.rank is not None else ""
+    return t("see: prl-tui logs {id}{rank}", id=one.id, rank=rank)
 
 
 def as_data(one: Overview) -> dict[str, Any] | None:
