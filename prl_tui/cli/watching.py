@@ -176,7 +176,7 @@ class _Told:
     def __init__(self) -> None:
         self.phase = ""
         self.step = -1
-        self.checkpoints = 0
+        self.checkpoints: set[str] = set()
         self.quiet = 0.0
 
     def news(self, one: Overview) -> list[str]:
@@ -188,11 +188,13 @@ class _Told:
         if view.progress is not None and view.progress.step != self.step:
             self.step = view.progress.step
             lines.append(step_line(view))
-        for checkpoint in view.checkpoints[self.checkpoints :]:
-            lines.append(t("checkpoint {path}", path=checkpoint.path))
-        self.checkpoints = len(view.checkpoints)
+        paths_ = [checkpoint.path for checkpoint in view.checkpoints]
+        lines += [t("checkpoint {path}", path=path) for path in paths_ if path not in self.checkpoints]
+        self.checkpoints |= set(paths_)
         if one.quiet is not None and one.quiet >= 2 * self.quiet:  # told at once, then ever more rarely
             lines.append("! " + overview.reason(one))
+            if not self.quiet:
+                lines.append("  " + t("where each rank stands: prl-tui stacks {id}", id=one.id))
             self.quiet = one.quiet
         elif one.quiet is None:
             self.quiet = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +177,9 @@ def describe(
     if isinstance(folder, BareRun):
         failed = bool(view.errors) and not view.done
     cause = causes.find(folder.output, view.ranks) if failed else None
+    silent = quiet.quiet_for(view, clock(), seen.started, patience)
+    if silent is not None or failed or view.done or seen.state not in {*ALIVE, "unknown"}:
+        view = _without_end(view)
     return Overview(
         folder.id,
         folder,
@@ -190,8 +193,15 @@ def describe(
         cause,
         smoke.result(folder, info, seen, view, base_dir(folder, info)),
         smoke.KEY in known,
-        quiet.quiet_for(view, clock(), seen.started, patience) if seen.state in {"starting", "running"} else None,
+        silent if seen.state in {"starting", "running"} else None,
     )
+
+
+def _without_end(view: RunView) -> RunView:
+    """The same without a time left: nothing goes on, so none can be promised; the same object where none was."""
+    if view.progress is None or view.progress.eta_seconds is None:
+        return view
+    return replace(view, progress=replace(view.progress, eta_seconds=None))
 
 
 def overviews(root: Path, most: int = 0) -> list[Overview]:
@@ -263,7 +273,7 @@ def as_data(one: Overview) -> dict[str, Any]:
             "step": progress.step,
             "total": progress.total,
             "seconds_per_step": progress.seconds_per_step,
-            "eta_seconds": progress.eta_seconds if one.quiet is None else None,
+            "eta_seconds": progress.eta_seconds,
         }
         if progress
         else None,

@@ -127,11 +127,11 @@ def _at_work(view: RunView) -> str:
 
 
 def _silence(one: Overview) -> str:
-    """How long a run says nothing, since when, and the ways to look closer."""
+    """How long a run says nothing, and the key that shows why; since when stands last, where a narrow line cuts it."""
     progress = one.view.progress
     where = overview.progress_words(one) if progress is not None else overview.phase_words(one.view.phase)
     return t(
-        "{silence}, the last was: {where}   1 GPUs   3 logs   x stops the run",
+        "{silence}   S where each rank stands   x stop   last: {where}",
         silence=overview.reason(one),
         where=where,
     )
