@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any
 
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
-from prl_tui.runs import bare, records, smoke, store
+from prl_tui.runs import bare, memory_killer, records, smoke, store
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
@@ -48,6 +49,8 @@ class Overview:
     """A few steps only, to see whether the config works."""
     quiet: float | None = None
     """Seconds without output, where it runs and that is longer than it should be (`telemetry.quiet`)."""
+    why: str = ""
+    """What a signal that ended it may mean."""
 
     @property
     def what(self) -> str:
@@ -194,6 +197,14 @@ def describe(
         smoke.result(folder, info, seen, view, base_dir(folder, info)),
         smoke.KEY in known,
         silent if seen.state in {"starting", "running"} else None,
+        memory_killer.words(folder, seen.ended) if _is_killed(seen, cause) else "",
+    )
+
+
+def _is_killed(seen: RunStatus, cause: Cause | None) -> bool:
+    """Whether SIGKILL ended it, and nobody who stopped it."""
+    return seen.state == "failed" and (
+        seen.signal == signal.SIGKILL or (cause is not None and cause.signal == "SIGKILL")
     )
 
 

@@ -57,6 +57,8 @@ class RunStatus:
     """The launcher's, on `host`."""
     host: str = ""
     stopped_by_person: bool = False
+    signal: int | None = None
+    """That ended the launcher."""
     detail: str = ""
     """What else a person should know: one sentence, or empty."""
 
@@ -136,6 +138,7 @@ def _ended(
         pid=where.leader[0] if where and where.leader else None,
         host=where.host if where else "",
         stopped_by_person=ended.was_stopped,
+        signal=ended.signal,
         detail=_end_detail(ended),
     )
 
