@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui import __version__
+from prl_tui import __version__, regular
 from prl_tui.core.recipe import (
     PresetFile,
     Recipe,
@@ -54,14 +54,13 @@ class Catalog(Value):
 
 
 _MOST = 32 << 20
-"""Bytes that are read of one file at most: /dev/zero has no end."""
+"""Bytes that are read of one file at most."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The table in a TOML file; ValueError with one sentence that names the file, and the line for syntax."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST + 1)
+        data = regular.read_bytes(path, _MOST + 1)
     except FileNotFoundError:
         raise ValueError(t("{path}: there is no such file.", path=path)) from None
     except IsADirectoryError:
@@ -259,7 +258,7 @@ class _Kept:
         try:
             status = path.stat()
             self._stamp = [__version__, str(path), status.st_mtime_ns, status.st_size]
-            found = json.loads(self._place.read_bytes())
+            found = json.loads(regular.read_bytes(self._place))
         except (OSError, ValueError):
             return
         if isinstance(found, dict) and found.get("stamp") == self._stamp and isinstance(found.get("table"), dict):

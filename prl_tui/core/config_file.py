@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from prl_tui import regular
 from prl_tui.core import catalog as catalogs
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, nearest, nearest_key, resolve
@@ -61,7 +62,7 @@ def edited(path: Path) -> bool:
     from prl_tui.core import seal
 
     try:
-        return seal.edited(path.read_bytes().decode("utf-8-sig", "replace")) is True
+        return seal.edited(regular.read_bytes(path).decode("utf-8-sig", "replace")) is True
     except OSError:
         return False
 
