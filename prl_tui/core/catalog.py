@@ -184,7 +184,13 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
     recipe = recipes.get(extra.extends)
     if recipe is None:
         if extra.extends not in built_in:  # a built-in that this command did not need to read
+            from prl_tui.core.config import nearest
+
+            near = nearest(extra.extends, sorted({*recipes, *built_in}))
             message = t("{path}: extends: there is no recipe named {name}.", path=path, name=extra.extends)
+            if near:
+                message = t("{path}: extends: there is no recipe named {name}; did you mean {near}?",
+                            path=path, name=extra.extends, near=near)  # fmt: skip
             problems.append(Problem(path, message))
         return
     good = {}
@@ -198,18 +204,23 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
                 recipe=recipe.name,
             )
         elif unknown is not None:
-            message = t(
-                "{path}: presets.{name}.values.{key}: {recipe} has no such field.",
-                path=path,
-                name=name,
-                key=unknown,
-                recipe=recipe.name,
-            )
+            message = _no_field(path, name, unknown, recipe)
         else:
             good[name] = preset
             continue
         problems.append(Problem(path, message))
     recipes[recipe.name] = recipe.with_presets(good)
+
+
+def _no_field(path: Path, preset: str, key: str, recipe: Recipe) -> str:
+    """One sentence for a preset's key that no field has, with the nearest one."""
+    from prl_tui.core.config import nearest_key
+
+    place, near = f"presets.{preset}.values.{key[:100]}", nearest_key(recipe, key)
+    if near:
+        return t("{path}: {place}: {recipe} has no such field; did you mean {near}?",
+                 path=path, place=place, recipe=recipe.name, near=near)  # fmt: skip
+    return t("{path}: {place}: {recipe} has no such field.", path=path, place=place, recipe=recipe.name)
 
 
 def _read_recipe(
@@ -222,7 +233,9 @@ def _read_recipe(
     try:
         recipe = build(recipe_file_of(table), shared, origin, checked=kept.table is not None)
     except ValueError as error:
-        problems.append(Problem(path, t("{path}: {reason}.", path=path, reason=error)))
+        asks = str(error).endswith(("?", "？"))
+        message = f"{path}: {error}" if asks else t("{path}: {reason}.", path=path, reason=error)
+        problems.append(Problem(path, message))
         return None
     kept.keep(table)
     return recipe
