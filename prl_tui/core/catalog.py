@@ -23,6 +23,7 @@ from prl_tui.core.recipe import (
     recipe_file_of,
 )
 from prl_tui.core.value import Value
+from prl_tui.core.values import cut
 from prl_tui.i18n import t
 
 _PACKAGE = Path(__file__).parent.parent
@@ -90,13 +91,40 @@ def read_toml(path: Path) -> dict[str, Any]:
         if text.startswith("#!") or (path.suffix != ".toml" and script_head.exported(text)):
             raise ValueError(script_head.instead(path, text)) from None
         raise ValueError(_syntax(path, text, str(error))) from None
+    _measured(path, table)
     return table
+
+
+_DEEP = 50
+"""Tables in tables, at most: what walks through them goes as deep."""
+_LONG = 256
+"""Bits of a whole number, at most: Python writes no number of thousands of digits."""
+
+
+def _measured(path: Path, table: dict[str, Any]) -> None:
+    """ValueError for what TOML allows and no config has: tables in tables without end, numbers of thousands of digits."""
+    level: list[tuple[str, object]] = list(table.items())
+    for _ in range(_DEEP):
+        below: list[tuple[str, object]] = []
+        for key, one in level:
+            if isinstance(one, int) and one.bit_length() > _LONG:
+                raise ValueError(t("{path}: {key}: this number has too many digits.", path=path, key=cut(key)))
+            if isinstance(one, dict):
+                below += one.items()
+            elif isinstance(one, list):
+                below += [(key, item) for item in one]
+        level = below
+    if level:
+        key = cut(level[0][0])
+        raise ValueError(t("{path}: {key}: tables in tables, too deep for a config.", path=path, key=key))
 
 
 def _syntax(path: Path, text: str, reason: str) -> str:
     found = re.search(r"\(at line (\d+), column (\d+)\)", reason)
     line = int(found.group(1)) if found else text.count("\n") + 1
     what = reason[: found.start()].strip() if found else reason.split("(at end")[0].strip()
+    if "int_max_str_digits" in reason:
+        what = t("a number has too many digits")
     return t("{path}, line {line}: not TOML: {reason}.", path=path, line=line, reason=what[:200])
 
 
@@ -187,10 +215,10 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
             from prl_tui.core.config import nearest
 
             near = nearest(extra.extends, sorted({*recipes, *built_in}))
-            message = t("{path}: extends: there is no recipe named {name}.", path=path, name=extra.extends)
+            message = t("{path}: extends: there is no recipe named {name}.", path=path, name=cut(extra.extends))
             if near:
                 message = t("{path}: extends: there is no recipe named {name}; did you mean {near}?",
-                            path=path, name=extra.extends, near=near)  # fmt: skip
+                            path=path, name=cut(extra.extends), near=near)  # fmt: skip
             problems.append(Problem(path, message))
         return
     good = {}
@@ -200,7 +228,7 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
             message = t(
                 "{path}: presets.{name}: {recipe} has a preset of that name already; another name would work.",
                 path=path,
-                name=name,
+                name=cut(name),
                 recipe=recipe.name,
             )
         elif unknown is not None:
@@ -216,7 +244,7 @@ def _no_field(path: Path, preset: str, key: str, recipe: Recipe) -> str:
     """One sentence for a preset's key that no field has, with the nearest one."""
     from prl_tui.core.config import nearest_key
 
-    place, near = f"presets.{preset}.values.{key[:100]}", nearest_key(recipe, key)
+    place, near = f"presets.{cut(preset)}.values.{cut(key)}", nearest_key(recipe, key)
     if near:
         return t("{path}: {place}: {recipe} has no such field; did you mean {near}?",
                  path=path, place=place, recipe=recipe.name, near=near)  # fmt: skip
@@ -298,6 +326,7 @@ def _shape_sentence(path: Path, what: str, place: str, table: dict[str, Any]) ->
     if found and isinstance(fields, list) and isinstance(fields[int(found.group(1))], dict):
         key = fields[int(found.group(1))].get("key", found.group(1))
         place = f"field {key}" + (f", {found.group(2)}" if found.group(2) else "")
+    what = what if len(what) <= 200 else what[:197] + "…"
     if not place:
         return t("{path}: {reason}.", path=path, reason=what)
     return t("{path}: {place}: {reason}.", path=path, place=place, reason=what)

@@ -62,7 +62,7 @@ def recipe(data: RecipeFile, fields: Collection[Field], shared: Mapping[str, Sha
 
 
 def _unknown(place: str, name: str, known: Collection[str]) -> str:
-    near, name = nearest(name, list(known)), name[:100]
+    near, name = nearest(name, list(known)), values.cut(name)
     if near:
         return t("{place}: there is no {name}; did you mean {near}?", place=place, name=name, near=near)
     if 0 < len(known) <= 30:
@@ -72,7 +72,7 @@ def _unknown(place: str, name: str, known: Collection[str]) -> str:
 
 def no_field(place: str, name: str, keys: Collection[str]) -> str:
     """One sentence without its full stop: no field of that name, and the nearest one."""
-    near, name = nearest(name, list(keys)), name[:100]
+    near, name = nearest(name, list(keys)), values.cut(name)
     if near:
         return t("{place}: there is no such field as {name}; did you mean {near}?", place=place, name=name, near=near)
     return t("{place}: there is no such field as {name}", place=place, name=name)
@@ -107,15 +107,15 @@ def _named(data: RecipeFile, keys: Collection[str]) -> None:
 def _fields_named(data: RecipeFile) -> Iterator[tuple[str, str]]:
     """Each place that names a field, and the name."""
     for key in data.defaults:
-        yield f"defaults.{key[:100]}", key
+        yield f"defaults.{values.cut(key)}", key
     for name, preset in data.presets.items():
         for key in preset.values:
-            yield f"presets.{name}.values.{key[:100]}", key
+            yield f"presets.{values.cut(name)}.values.{values.cut(key)}", key
     for place, key in (("cpu", data.cpu), ("batch.evaluator", data.batch.evaluator)):
         if key:
             yield place, key
     for part, key in data.batch.fields.items():
-        yield f"batch.fields.{part[:100]}", key
+        yield f"batch.fields.{values.cut(part)}", key
     for place, named in (
         ("smoke", data.smoke.keys),
         ("batch.rows", data.batch.rows),
