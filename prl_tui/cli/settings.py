@@ -169,9 +169,7 @@ def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
     """The check that the options ask for."""
     stack = args.stack or ""
     if stack and stack not in stacks.STACKS:
-        near = nearest(stack, list(stacks.STACKS))
-        known = near or listed(stacks.STACKS)
-        raise CommandError(t("--stack {name} is not known; {known} would work.", name=stack, known=known))
+        raise CommandError(t("--stack: {reason}.", reason=stacks.unknown(stack)))
     given = _given(config)
     rows = args.rows if args.rows is not None else _count_rows(_effective(config, given))
     if args.here:

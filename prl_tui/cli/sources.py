@@ -11,6 +11,7 @@ from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import catalog as catalogs
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, from_environment, resolve
+from prl_tui.core.values import cut
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 
@@ -55,7 +56,7 @@ def _key(config: RunConfig, name: str, option: str) -> str:
     if key is None:
         from prl_tui.core import config_file
 
-        raise CommandError(f"{option} {name}: {config_file.no_field(config, name)}")
+        raise CommandError(f"{option} {cut(name)}: {config_file.no_field(config, name)}")
     return key
 
 

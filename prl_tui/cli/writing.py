@@ -8,7 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
-from prl_tui import atomic
+from prl_tui import atomic, regular
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
 
@@ -57,7 +57,7 @@ def _kind(path: Path) -> int:
 
 def _existing(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8", "replace")  # a batch file keeps its CRLF
+        return regular.read_bytes(path).decode("utf-8", "replace")  # a batch file keeps its CRLF
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui import __version__
+from prl_tui import __version__, regular
 from prl_tui.core.recipe import (
     PresetFile,
     Recipe,
@@ -21,6 +21,7 @@ from prl_tui.core.recipe import (
 )
 from prl_tui.core.recipe_tables import field_of, preset_of, recipe_file_of
 from prl_tui.core.value import Value
+from prl_tui.core.values import cut
 from prl_tui.i18n import t
 
 _PACKAGE = Path(__file__).parent.parent
@@ -52,14 +53,13 @@ class Catalog(Value):
 
 
 _MOST = 32 << 20
-"""Bytes that are read of one file at most: /dev/zero has no end."""
+"""Bytes that are read of one file at most."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The table in a TOML file; ValueError with one sentence that names the file, and the line for syntax."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST + 1)
+        data = regular.read_bytes(path, _MOST + 1)
     except FileNotFoundError:
         raise ValueError(t("{path}: there is no such file.", path=path)) from None
     except IsADirectoryError:
@@ -89,13 +89,40 @@ def read_toml(path: Path) -> dict[str, Any]:
         if text.startswith("#!") or (path.suffix != ".toml" and script_head.exported(text)):
             raise ValueError(script_head.instead(path, text)) from None
         raise ValueError(_syntax(path, text, str(error))) from None
+    _measured(path, table)
     return table
+
+
+_DEEP = 50
+"""Tables in tables, at most: what walks through them goes as deep."""
+_LONG = 256
+"""Bits of a whole number, at most: Python writes no number of thousands of digits."""
+
+
+def _measured(path: Path, table: dict[str, Any]) -> None:
+    """ValueError for what TOML allows and no config has: tables in tables without end, numbers of thousands of digits."""
+    level: list[tuple[str, object]] = list(table.items())
+    for _ in range(_DEEP):
+        below: list[tuple[str, object]] = []
+        for key, one in level:
+            if isinstance(one, int) and one.bit_length() > _LONG:
+                raise ValueError(t("{path}: {key}: this number has too many digits.", path=path, key=cut(key)))
+            if isinstance(one, dict):
+                below += one.items()
+            elif isinstance(one, list):
+                below += [(key, item) for item in one]
+        level = below
+    if level:
+        key = cut(level[0][0])
+        raise ValueError(t("{path}: {key}: tables in tables, too deep for a config.", path=path, key=key))
 
 
 def _syntax(path: Path, text: str, reason: str) -> str:
     found = re.search(r"\(at line (\d+), column (\d+)\)", reason)
     line = int(found.group(1)) if found else text.count("\n") + 1
     what = reason[: found.start()].strip() if found else reason.split("(at end")[0].strip()
+    if "int_max_str_digits" in reason:
+        what = t("a number has too many digits")
     return t("{path}, line {line}: not TOML: {reason}.", path=path, line=line, reason=what[:200])
 
 
@@ -183,7 +210,13 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
     recipe = recipes.get(extra.extends)
     if recipe is None:
         if extra.extends not in built_in:  # a built-in that this command did not need to read
-            message = t("{path}: extends: there is no recipe named {name}.", path=path, name=extra.extends)
+            from prl_tui.core.config import nearest
+
+            near = nearest(extra.extends, sorted({*recipes, *built_in}))
+            message = t("{path}: extends: there is no recipe named {name}.", path=path, name=cut(extra.extends))
+            if near:
+                message = t("{path}: extends: there is no recipe named {name}; did you mean {near}?",
+                            path=path, name=cut(extra.extends), near=near)  # fmt: skip
             problems.append(Problem(path, message))
         return
     good = {}
@@ -193,22 +226,27 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
             message = t(
                 "{path}: presets.{name}: {recipe} has a preset of that name already; another name would work.",
                 path=path,
-                name=name,
+                name=cut(name),
                 recipe=recipe.name,
             )
         elif unknown is not None:
-            message = t(
-                "{path}: presets.{name}.values.{key}: {recipe} has no such field.",
-                path=path,
-                name=name,
-                key=unknown,
-                recipe=recipe.name,
-            )
+            message = _no_field(path, name, unknown, recipe)
         else:
             good[name] = preset
             continue
         problems.append(Problem(path, message))
     recipes[recipe.name] = recipe.with_presets(good)
+
+
+def _no_field(path: Path, preset: str, key: str, recipe: Recipe) -> str:
+    """One sentence for a preset's key that no field has, with the nearest one."""
+    from prl_tui.core.config import nearest_key
+
+    place, near = f"presets.{cut(preset)}.values.{cut(key)}", nearest_key(recipe, key)
+    if near:
+        return t("{path}: {place}: {recipe} has no such field; did you mean {near}?",
+                 path=path, place=place, recipe=recipe.name, near=near)  # fmt: skip
+    return t("{path}: {place}: {recipe} has no such field.", path=path, place=place, recipe=recipe.name)
 
 
 def _read_recipe(
@@ -221,7 +259,9 @@ def _read_recipe(
     try:
         recipe = build(recipe_file_of(table), shared, origin, checked=kept.table is not None)
     except ValueError as error:
-        problems.append(Problem(path, t("{path}: {reason}.", path=path, reason=error)))
+        asks = str(error).endswith(("?", "？"))
+        message = f"{path}: {error}" if asks else t("{path}: {reason}.", path=path, reason=error)
+        problems.append(Problem(path, message))
         return None
     kept.keep(table)
     return recipe
@@ -257,7 +297,7 @@ class _Kept:
         try:
             status = path.stat()
             self._stamp = [__version__, str(path), status.st_mtime_ns, status.st_size]
-            found = json.loads(self._place.read_bytes())
+            found = json.loads(regular.read_bytes(self._place))
         except (OSError, ValueError):
             return
         if isinstance(found, dict) and found.get("stamp") == self._stamp and isinstance(found.get("table"), dict):
@@ -284,6 +324,7 @@ def _shape_sentence(path: Path, what: str, place: str, table: dict[str, Any]) ->
     if found and isinstance(fields, list) and isinstance(fields[int(found.group(1))], dict):
         key = fields[int(found.group(1))].get("key", found.group(1))
         place = f"field {key}" + (f", {found.group(2)}" if found.group(2) else "")
+    what = what if len(what) <= 200 else what[:197] + "…"
     if not place:
         return t("{path}: {reason}.", path=path, reason=what)
     return t("{path}: {place}: {reason}.", path=path, place=place, reason=what)

@@ -115,7 +115,7 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
         raw = None
     raw, secret = (raw, False) if source is Source.DEFAULT else _without_secret(field, raw)
     template = field.template and source is Source.DEFAULT and isinstance(raw, str)
-    value, problem = (raw, "") if template else values.parse(field, raw)
+    value, problem = (raw, "") if template else values.parse(field, raw, source is Source.ENVIRONMENT)
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)

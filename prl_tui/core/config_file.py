@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from prl_tui import regular
 from prl_tui.core import catalog as catalogs
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, nearest, nearest_key, resolve
 from prl_tui.core.value import Value
+from prl_tui.core.values import cut
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
@@ -46,11 +48,17 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
     if data.preset and data.preset not in recipe.presets:
         raise ValueError(f"{path}: preset: {no_preset(data.preset, recipe.name, list(recipe.presets))}")
     config = resolve(recipe, data.preset)
-    changes = {}
+    changes: dict[str, object] = {}
+    named: dict[str, str] = {}
     for name, raw in data.values.items():
         key = find_key(recipe, name)
         if key is None:
             raise UnknownKeyError(f"{path}: values: {no_field(config, name)}")
+        if named.setdefault(key, name) != name:
+            raise ValueError(
+                t("{path}: values: {first} and {second} are one field, {key}; keep one of them.",
+                  path=path, first=named[key], second=name, key=key)
+            )  # fmt: skip
         changes[key] = None if raw == "" and recipe.by_key[key].type not in {"str", "path"} else raw
     known = {key: raw for key, raw in changes.items() if not _same_as_preset(config, key, raw, data.sources)}
     return config.with_values(known, Source.FILE, dict.fromkeys(known, str(path)))
@@ -61,7 +69,7 @@ def edited(path: Path) -> bool:
     from prl_tui.core import seal
 
     try:
-        return seal.edited(path.read_bytes().decode("utf-8-sig", "replace")) is True
+        return seal.edited(regular.read_bytes(path).decode("utf-8-sig", "replace")) is True
     except OSError:
         return False
 
@@ -120,7 +128,7 @@ def _plain(config: RunConfig, key: str) -> Any:
 
 def no_recipe(name: str, catalog: Catalog) -> str:
     """One sentence: there is no such recipe, and the nearest one that exists."""
-    near = nearest(name, list(catalog.recipes))
+    near, name = nearest(name, list(catalog.recipes)), cut(name)
     known = listed(sorted(catalog.recipes))
     if near:
         return t("there is no recipe named {name}; did you mean {near}?", name=name, near=near)
@@ -129,7 +137,7 @@ def no_recipe(name: str, catalog: Catalog) -> str:
 
 def no_preset(name: str, recipe: str, known: list[str]) -> str:
     """One sentence: the recipe has no such preset, and the nearest one."""
-    near = nearest(name, known)
+    near, name = nearest(name, known), cut(name)
     if near:
         return t("{recipe} has no preset named {name}; did you mean {near}?", recipe=recipe, name=name, near=near)
     return t("{recipe} has no preset named {name}; it has {known}.", recipe=recipe, name=name, known=listed(known))
@@ -137,7 +145,7 @@ def no_preset(name: str, recipe: str, known: list[str]) -> str:
 
 def no_field(config: RunConfig, name: str) -> str:
     """One sentence: the recipe has no such field, and the nearest one."""
-    near = nearest_key(config.recipe, name)
+    near, name = nearest_key(config.recipe, name), cut(name)
     recipe = config.recipe.name
     if near:
         return t("{recipe} has no field named {name}; did you mean {near}?", recipe=recipe, name=name, near=near)
@@ -150,21 +158,21 @@ def _other_kind(path: Path, table: Mapping[str, Any]) -> str:
     """A recipe or presets of one's own, given where a run config belongs."""
     base, presets = table.get("extends"), table.get("presets")
     if isinstance(base, str):
-        first = next(iter(presets), "") if isinstance(presets, dict) else ""
+        first = cut(next(iter(presets), "")) if isinstance(presets, dict) else ""
         return t(
             "{path} holds presets of your own for {recipe}: put it into {folder} and name {source}.",
-            path=path, recipe=base, folder="~/.config/prl-tui/presets/", source=f"{base}/{first}".rstrip("/"),
+            path=path, recipe=cut(base), folder="~/.config/prl-tui/presets/", source=f"{cut(base)}/{first}".rstrip("/"),
         )  # fmt: skip
     return t(
         "{path} holds a recipe of your own: put it into {folder} and name {source}.",
-        path=path, folder="~/.config/prl-tui/recipes/", source=table.get("name", path.stem),
+        path=path, folder="~/.config/prl-tui/recipes/", source=cut(str(table.get("name", path.stem))),
     )  # fmt: skip
 
 
 def _shape(path: Path, what: str, place: str) -> str:
     unknown = what.partition("unknown field `")[2].rstrip("`")
     if unknown:
-        near = nearest(unknown, ["recipe", "preset", "values", "sources"])
+        near, unknown = nearest(unknown, ["recipe", "preset", "values", "sources"]), cut(unknown)
         hint = t("did you mean {near}?", near=near) if near else t("settings belong in the table [values].")
         return t("{path}: there is no key {name} here; {hint}", path=path, name=unknown, hint=hint)
     if "missing required field `recipe`" in what:

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from prl_tui import i18n
-from prl_tui.core import templates
-from prl_tui.core.templates import PLACE, Template
+from prl_tui.core.templates import Template
 from prl_tui.core.value import Value, replace
 
 FieldType = Literal["int", "float", "str", "path", "bool", "choice", "list", "json", "gpus", "arguments", "variables"]
@@ -281,42 +280,16 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, ch
     """
     fields = list(data.field)
     own = {field.key for field in fields}
-    for name in data.shared:
-        if name not in shared:
-            raise ValueError(f"shared: there is no file of shared fields named {name}")
-        fields += [field for field in shared[name].field if field.key not in own]
-    known = {field.key for field in fields}
-    if len(known) != len(fields):
-        twice = sorted({f.key for f in fields if sum(g.key == f.key for g in fields) > 1})
-        raise ValueError(f"field: {', '.join(twice)} is declared twice")
-    _known(data, known)
+    fields += [f for name in data.shared if name in shared for f in shared[name].field if f.key not in own]
+    if not checked:
+        from prl_tui.core import sound
+
+        sound.recipe(data, fields, shared)
     fields = [
         replace(field, default=data.defaults[field.key]) if field.key in data.defaults else field for field in fields
     ]
-    if not checked:
-        _sound(data.name, fields)
-        templates.sound(data.write, [field.key for field in fields if field.flag], known)
-        readable(data.outputs, data.smoke.failures)
     fields.sort(key=lambda field: GROUPS.index(field.group))
     return Recipe(data, tuple(fields), data.presets, origin)
-
-
-def _known(data: RecipeFile, known: set[str]) -> None:
-    """Every key that the file names is a field's; ValueError names the one that is not."""
-    named = {f"defaults.{key}": key for key in data.defaults}
-    for preset_name, preset in data.presets.items():
-        named |= {f"presets.{preset_name}.values.{key}": key for key in preset.values}
-    for place, key in named.items():
-        if key not in known:
-            raise ValueError(f"{place}: there is no such field")
-    inside = {"cpu": (data.cpu,) if data.cpu else (), "hub": data.hub, "smoke": data.smoke.keys}
-    for part, keys in inside.items():
-        for key in keys:
-            if key not in known:
-                raise ValueError(f"{part}: there is no field {key}")
-    for entry in data.reasons:
-        if entry not in data.files:
-            raise ValueError(f"reasons: {entry!r} is no entry of files")
 
 
 def readable(outputs: Outputs, failures: tuple[str, ...] = ()) -> None:
@@ -330,27 +303,3 @@ def readable(outputs: Outputs, failures: tuple[str, ...] = ()) -> None:
             re.compile(pattern.encode())
         except re.error as error:
             raise ValueError(f"{place}: {pattern[:100]!r} is not a regular expression: {error}") from None
-
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
-
-
-def _sound(name: str, fields: list[Field]) -> None:
-    """Names become shell variables and words of a command line, so they must be nothing else; ValueError if not."""
-    if not re.fullmatch(r"[\w.-]{1,100}", name):
-        raise ValueError(f"name: {name[:100]!r} is not a name of letters, digits, - and _")
-    templates = {field.key for field in fields if field.template}
-    seen: dict[str, str] = {}
-    for field in fields:
-        if not _KEY.fullmatch(field.key):
-            raise ValueError(f"field: key {field.key[:100]!r} is not a name of letters, digits, - and _")
-        for variable in (field.override, field.env or "_"):
-            if not _VARIABLE.fullmatch(variable):
-                raise ValueError(f"field {field.key}: {variable[:100]!r} is not the name of an environment variable")
-        for taken in (field.override, "v_" + re.sub(r"\W", "_", field.key)):
-            if seen.setdefault(taken, field.key) != field.key:
-                raise ValueError(f"field {field.key}: shares its variable with {seen[taken]}")
-        followed = PLACE.findall(field.default) if field.template and isinstance(field.default, str) else []
-        if templates.intersection(followed):
-            raise ValueError(f"field {field.key}, default: a template cannot follow another template")

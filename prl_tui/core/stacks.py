@@ -10,6 +10,7 @@ from typing import Literal
 
 from prl_tui.core.value import Value
 from prl_tui.i18n import mark, t
+from prl_tui.lists import listed
 
 BothGiven = Literal["absent", "error", "agree"]
 
@@ -90,12 +91,43 @@ def find(name: str) -> Stack:
 
 def for_swift(version: str) -> str:
     """The stack of an installed ms-swift, by its version text such as `4.6.0` or `3.3.0.dev0`."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    if not found:
-        return "swift-4.4"
-    at = (int(found.group(1)), int(found.group(2)))
-    steps = (
-        ((4, 4), "swift-4.4"), ((3, 12), "swift-3.12"), ((3, 7), "swift-3.7"), ((3, 6), "swift-3.6"),
-        ((3, 5), "swift-3.5"), ((3, 4), "swift-3.4"),
-    )  # fmt: skip
-    return next((name for least, name in steps if at >= least), "swift-3.3-prl")
+    return _for("swift", version)
+
+
+def for_trl(version: str) -> str:
+    """The stack of an installed TRL, by its version text such as `0.24.0`."""
+    return _for("trl", version)
+
+
+def near(name: str) -> str:
+    """The stack that a mistyped one means: by its version where it has one (`swift-4.6`), else by its spelling; or ""."""
+    found = _VERSIONED.fullmatch(name.strip().lower())
+    if found:
+        return _for(found[1], found[2])
+    from prl_tui.core.config import nearest
+
+    return nearest(name, list(STACKS)) or ""
+
+
+def unknown(name: str) -> str:
+    """One sentence without its full stop: there is no such stack, and the one that is meant, or all that there are."""
+    if meant := near(name):
+        return t("there is no stack named {name}; {near} would work", name=name[:60], near=meant)
+    return t("there is no stack named {name}; there are {known}", name=name[:60], known=listed(STACKS))
+
+
+_VERSIONED = re.compile(r"(?:ms-?)?(swift|trl)[-=_ ]*v?([0-9]{1,4}(?:\.[0-9]{1,4})*)(?:[^0-9].*)?", re.ASCII)
+_ANY = 1 << 30
+"""Stands for the second number of a version that has only one: `swift-4` means the latest of them."""
+
+
+def _for(engine: str, version: str) -> str:
+    """The latest generation of an engine that is not after a version; its first for an older one, its last for none."""
+    known = sorted(
+        ((int(found[1]), int(found[2])), name)
+        for name in STACKS
+        if (found := re.match(rf"{engine}-(\d+)\.(\d+)", name))
+    )
+    found = re.match(r"(\d+)(?:\.(\d+))?", version)
+    at = (int(found[1]), int(found[2] or _ANY)) if found else (_ANY, 0)
+    return max((one for one in known if one[0] <= at), default=known[0])[1]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import islice
 from typing import Any
 
 from prl_tui.core import wordlist
 from prl_tui.core.recipe import Field
+from prl_tui.core.value import replace
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
@@ -19,16 +21,22 @@ _YES = {"true", "1", "yes", "on"}
 _NO = {"false", "0", "no", "off"}
 
 
-def parse(field: Field, raw: object) -> tuple[Any, str]:
+def parse(field: Field, raw: object, exact: bool = False) -> tuple[Any, str]:
     """`(value, problem)`: the value as its type, and one sentence when it is wrong ("" when it is right).
 
-    A number outside its bounds is returned beside its problem, so that the arithmetic can still be shown.
+    A number outside its bounds is returned beside its problem, so that the arithmetic can still be shown. `exact`: as an
+    exported script takes it, which strips no blanks and knows one word for yes and one for no.
     """
     if raw is None:
         return None, ""
     problem = _unsendable(field, raw)
     if problem:
         return None, problem
+    if exact and isinstance(raw, str):
+        if field.type in {"int", "float"} and raw != raw.strip():
+            return None, _not_whole(field, raw) if field.type == "int" else _not_number(field, raw)
+        if field.type == "bool" and raw not in field.words:
+            return None, _neither(field, raw)
     return _PARSERS.get(field.type, _text)(field, raw)
 
 
@@ -58,17 +66,18 @@ def show(field: Field, value: object) -> str:
     if isinstance(value, (list, tuple)):
         words = tuple(str(item) for item in value)
         return wordlist.join(words) if field.type in wordlist.FREE else wordlist.shown(words)
-    return str(value)
+    return _as_toml(value) if isinstance(value, dict) or hasattr(value, "isoformat") else str(value)
 
 
 def example(field: Field) -> str:
     """A value of this field that works."""
-    if field.default is not None and not field.template:
+    bare = replace(field, default=None)
+    if field.default is not None and not field.template and not parse(bare, field.default)[1]:
         return show(field, field.default)
     if field.choices:
         return field.choices[0]
     if field.type in {"int", "float"}:
-        return show(field, int(field.min) if field.min is not None else 1)
+        return _number_in(field)
     known = {
         "bool": field.words[0],
         "str": "name",
@@ -78,6 +87,15 @@ def example(field: Field) -> str:
         "variables": "OMP_NUM_THREADS=4",
     }
     return known.get(field.type, f"./{field.key}")
+
+
+def _number_in(field: Field) -> str:
+    """A number within a field's bounds, a plain one where there is one."""
+    least, most = field.min, field.max
+    near = [1, 0] if least is None else [math.ceil(least), least]
+    near += [field.multiple, *(() if most is None else (math.floor(most), most))]
+    near += [math.ceil((least or 0) / field.multiple) * field.multiple] if field.multiple > 1 else []
+    return number(next((one for one in near if not _bounds(field, one)), near[0]))
 
 
 def is_whole(text: str) -> bool:
@@ -107,13 +125,33 @@ def is_digits(text: str) -> bool:
 def _int(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < 10**15:
         return raw, _bounds(field, raw)
-    text = raw.strip() if isinstance(raw, str) else str(raw)
-    if not isinstance(raw, str) or not is_whole(text):
-        return None, t(
-            "{key}: {value} is not a whole number; {example} would work.",
-            key=field.key, value=quote(raw), example=example(field),
-        )  # fmt: skip
-    return int(text), _bounds(field, int(text))
+    text = raw.strip() if isinstance(raw, str) else ""
+    if is_whole(text):
+        return int(text), _bounds(field, int(text))
+    whole = text or (str(raw) if isinstance(raw, int) and not isinstance(raw, bool) else "")
+    digits = whole.removeprefix("-")
+    if is_digits(digits) and digits[0] != "0":
+        return None, _too_far(field, raw, whole.startswith("-"))
+    return None, _not_whole(field, raw)
+
+
+def _not_whole(field: Field, raw: object) -> str:
+    return t(
+        "{key}: {value} is not a whole number; {example} would work.",
+        key=field.key, value=quote(raw), example=example(field),
+    )  # fmt: skip
+
+
+def _too_far(field: Field, raw: object, below: bool) -> str:
+    """A whole number of more than fifteen digits."""
+    figures = {"key": field.key, "value": quote(raw)}
+    if below:
+        least = max(1 - 10**15, math.ceil(field.min) if field.min is not None else 1 - 10**15)
+        return t("{key}: {value} is too small; {least} is the least that works.",
+                 least=-(-least // field.multiple) * field.multiple, **figures)  # fmt: skip
+    most = min(10**15 - 1, math.floor(field.max) if field.max is not None else 10**15 - 1)
+    return t("{key}: {value} is too large; {most} is the greatest that works.",
+             most=most // field.multiple * field.multiple, **figures)  # fmt: skip
 
 
 def _float(field: Field, raw: object) -> tuple[Any, str]:
@@ -167,7 +205,11 @@ def _bool(field: Field, raw: object) -> tuple[Any, str]:
     text = str(raw).strip().lower()
     if isinstance(raw, bool) or text in _YES | _NO:
         return (raw if isinstance(raw, bool) else text in _YES), ""
-    return None, t(
+    return None, _neither(field, raw)
+
+
+def _neither(field: Field, raw: object) -> str:
+    return t(
         "{key}: {value} is neither {yes} nor {no}.",
         key=field.key, value=quote(raw), yes=field.words[0], no=field.words[1],
     )  # fmt: skip
@@ -240,25 +282,31 @@ def number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
 
 
-def _toml(raw: object) -> str:
-    """A value as TOML writes it."""
-    if isinstance(raw, (str, bool)):
-        return json.dumps(raw, ensure_ascii=False)
-    if isinstance(raw, (list, tuple)):
-        return f"[{', '.join(map(_toml, raw))}]"
-    if isinstance(raw, dict):
-        inner = ", ".join(f"{_toml_key(str(key))} = {_toml(value)}" for key, value in raw.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    return str(raw.isoformat()) if hasattr(raw, "isoformat") else repr(raw)  # a date or a time
-
-
-def _toml_key(key: str) -> str:
-    bare = key.isascii() and key.replace("-", "").replace("_", "").isalnum()
-    return key if bare else _toml(key)
-
-
 def quote(raw: object) -> str:
     """A value as a person typed it, between quotes, shortened."""
-    text = raw if isinstance(raw, str) else _toml(raw)
-    text = text if len(text) <= 60 else text[:57] + "…"
-    return f"“{text}”"
+    return f"“{cut(raw if isinstance(raw, str) else _as_toml(raw))}”"
+
+
+def cut(text: str) -> str:
+    """A text of a person's in a sentence: its beginning, where it is long."""
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _key(key: str) -> str:
+    bare = key.isascii() and key.replace("-", "").replace("_", "").isalnum()
+    return key if bare else _as_toml(key)
+
+
+def _as_toml(raw: object) -> str:
+    """A value as a file has it, as far as a sentence shows it."""
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, str):
+        return json.dumps(raw[:80], ensure_ascii=False)
+    if isinstance(raw, dict):
+        inner = ", ".join(f"{_key(str(name))} = {_as_toml(one)}" for name, one in islice(raw.items(), 20))
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(raw, (list, tuple)):
+        return f"[{', '.join(_as_toml(one) for one in raw[:20])}]"
+    moment = getattr(raw, "isoformat", None)  # a date or a time; `datetime` is not imported for it
+    return str(moment() if moment is not None else raw)

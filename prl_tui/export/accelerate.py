@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from prl_tui.core.files import Written
 from prl_tui.core.plan import PORT, LaunchPlan
+from prl_tui.core.values import show
 from prl_tui.export import losses, yaml_text
 from prl_tui.export.model import Export, Format, header, one_line
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 HERE = "."
 """Where the files expect each other: in the directory in which accelerate starts."""
@@ -25,6 +27,11 @@ def _refusal(plan: LaunchPlan, kind: str) -> str:
     names = {"accelerate": "accelerate", "deepspeed": "DeepSpeed"}
     if kind == "accelerate" and plan.launcher != "accelerate":
         return t("{launcher} reads no config of accelerate.", launcher=plan.launcher)
+    own = next((one for one in plan.config.recipe.data.write if one.kind == kind), None)
+    if own is not None:  # its recipe writes one, when its fields say so
+        recipe = plan.config.recipe
+        named = listed(f"{key}={show(recipe.by_key[key], value)}" for key, value in own.when.items())
+        return t("This plan writes no {program} config; with {setting} it does.", program=names[kind], setting=named)
     return t("This plan writes no {program} config; those of {recipe} do.", program=names[kind], recipe="minionerec-rl")
 
 

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from prl_tui import regular
 from prl_tui.machine import paths
 
 INSTALLED = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "conda", "miniconda", "anaconda")
@@ -108,6 +109,6 @@ def _python(folder: Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace")
+        return regular.read_text(path, "replace")
     except OSError:
         return ""

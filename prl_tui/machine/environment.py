@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui import atomic
+from prl_tui import atomic, regular
 from prl_tui.core.config import RunConfig
 from prl_tui.core.plan import Activation, LaunchPlan, build
 from prl_tui.core.value import Value
@@ -151,7 +151,7 @@ def beside(config: RunConfig, folder: Path) -> dict[str, str]:
         package, file = VERSION_FILES.get(module.partition(".")[0], ("", ""))
         if before == "-m" and package:
             with contextlib.suppress(OSError):
-                said = re.search(r"""__version__ = ['"]([^'"]+)""", (folder / file).read_text("utf-8", "replace"))
+                said = re.search(r"""__version__ = ['"]([^'"]+)""", regular.read_text(folder / file, "replace"))
                 found |= {package: said[1]} if said else {}
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from prl_tui import regular
 from prl_tui.core import accelerate, checks, flat_yaml, given
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
@@ -51,8 +52,7 @@ def _read(template: Template, name: str, path: Path, base: Path) -> Given:
 
 def _text(path: Path) -> str:
     """UnicodeDecodeError is a ValueError too."""
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
+    data = regular.read_bytes(path, LARGEST + 1)
     if len(data) > LARGEST:
         raise ValueError(t("it is too large for a config"))
     return data.decode("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from prl_tui import atomic
+from prl_tui import atomic, regular
 from prl_tui.core.catalog import read_toml
 from prl_tui.core.config import RunConfig, resolve
 from prl_tui.i18n import t
@@ -26,7 +26,7 @@ def save(path: Path, config: RunConfig, name: str) -> None:
     document = tomlkit.document()
     if paths.exists(path):
         read_toml(path)  # its sentence, should the file be broken
-        document = tomlkit.parse(path.read_text("utf-8"))
+        document = tomlkit.parse(regular.read_text(path))
     document["schema"] = 1
     document["extends"] = config.recipe.name
     table = document.setdefault("presets", tomlkit.table())

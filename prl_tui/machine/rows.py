@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import glob
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
+from prl_tui import regular
 from prl_tui.core.config import RunConfig
 from prl_tui.machine import paths
 
@@ -61,32 +63,36 @@ def count(path: Path) -> int | None:
 
 
 def _chunks(path: Path) -> Iterable[bytes]:
-    with path.open("rb") as file:
+    with regular.opened(path) as file:
         while part := file.read(_CHUNK):
             yield part
 
 
-def _lines(path: Path) -> int:
-    """Lines that are not blank; a last one without its end counts."""
-    lines, rest = 0, b""
+def _lines(path: Path, blanks: bytes = b" \t\r\v\f") -> int:
+    """Lines with more than `blanks` in them; a last one without its end counts."""
+    lines, begun = 0, False
     for part in _chunks(path):
-        *whole, rest = (rest + part.replace(b"\r", b"")).split(b"\n")
-        lines += sum(map(bool, whole))
-    return lines + bool(rest)
+        first, *others = part.split(b"\n")
+        begun = begun or bool(first.strip(blanks))
+        if others:
+            *whole, last = others
+            lines += begun + sum(bool(line.strip(blanks)) for line in whole)
+            begun = bool(last.strip(blanks))
+    return lines + begun
 
 
 def _records(path: Path, delimiter: str) -> int:
     """CSV records without the header; a line end inside quotes is part of its record."""
     if not any(b'"' in part for part in _chunks(path)):
-        return max(0, _lines(path) - 1)
+        return max(0, _lines(path, b"\r") - 1)
     csv.field_size_limit(1 << 30)
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with io.TextIOWrapper(regular.opened(path), "utf-8", "replace", newline="") as file:
         return max(0, sum(bool(row) for row in csv.reader(file, delimiter=delimiter)) - 1)
 
 
 def _parquet(path: Path) -> int | None:
     """From the footer: FileMetaData's field 3 in Thrift's compact protocol. Source: the parquet-format specification."""
-    with path.open("rb") as file:
+    with regular.opened(path) as file:
         file.seek(0, 2)
         if file.tell() < 12:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from prl_tui import atomic
+from prl_tui import atomic, regular
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 
@@ -48,7 +48,7 @@ def _path() -> Path:
 
 def _answers() -> dict[str, object]:
     try:
-        found = json.loads(_path().read_text("utf-8"))
+        found = json.loads(regular.read_text(_path()))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

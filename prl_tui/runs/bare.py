@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from prl_tui import regular
 from prl_tui.i18n import t
 from prl_tui.runs import records
 from prl_tui.runs.folder import RunFolder
@@ -78,7 +79,7 @@ def own(found: BareRun, runs: list[RunFolder]) -> RunFolder | None:
         info = run.info()
         if found.metrics is None or not isinstance(info, dict):
             continue
-        with contextlib.suppress(OSError), run.output.open("rb") as log:
+        with contextlib.suppress(OSError), regular.opened(run.output) as log:
             if os.fsencode(found.path.name) in log.read(BEGINNING) and found.path.is_relative_to(str(info.get("cwd"))):
                 return run
     return None

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from prl_tui import atomic
+from prl_tui import atomic, regular
 from prl_tui.core.config import RunConfig
 from prl_tui.machine import paths
 
@@ -32,7 +32,7 @@ def cut(config: RunConfig, records: Mapping[str, int], here: Path, place: Path) 
         source = base / str(config.value(key))
         if not paths.is_file(source):
             continue
-        with source.open("rb") as file:
+        with regular.opened(source) as file:
             head = b"".join(itertools.islice((line.rstrip(b"\r\n") + b"\n" for line in file if line.strip()), count))
         folder = place / hashlib.sha256(head).hexdigest()[:16]
         target = folder / source.name

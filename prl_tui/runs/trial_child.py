@@ -179,7 +179,7 @@ def _trainers(kind: str) -> None:
 def import_program(order: dict[str, Any]) -> dict[str, object]:
     """The modules that a script names at its top, one by one. The script itself is not run: it may have no guard."""
     path = _source(order)
-    if path is None:
+    if path is None or not path.is_file():  # a pipe would be waited for
         return {"file": ""}
     tree = ast.parse(path.read_text("utf-8"), str(path))
     package = order["module"].rpartition(".")[0]

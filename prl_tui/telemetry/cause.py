@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from prl_tui import regular
 from prl_tui.i18n import t
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.rank_logs import RankLog
@@ -123,7 +124,7 @@ def _below_usage(lines: list[str], number: int) -> bool:
 def _lines(path: Path) -> tuple[list[str], int]:
     """The last lines of a file as plain text, and the number of the first of them."""
     try:
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             size = file.seek(0, 2)
             start = max(0, size - TAIL)
             file.seek(0)

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from prl_tui import regular
+
 FILE = "completions.jsonl"
 """Its name, beside `logging.jsonl`."""
 
@@ -40,7 +42,7 @@ class Completion:
 def read(path: Path, most: int | None = None) -> list[Completion]:
     """The answers in a file, oldest first; `most` keeps only the newest. OSError where it cannot be read."""
     kept: deque[Completion] = deque(maxlen=most)
-    with path.open("rb") as file:
+    with regular.opened(path) as file:
         while line := file.readline(_LONGEST):
             kept.extend(of_line(line))
     return list(kept)

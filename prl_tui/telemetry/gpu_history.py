@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from prl_tui import regular
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -77,7 +79,7 @@ def read(path: Path, since: float = 0.0) -> Iterator[tuple[Header | None, Row]]:
     """The rows from a moment on, each with its header; damaged lines are left out. Nothing where there is no file."""
     header: Header | None = None
     try:
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             for raw in file:
                 found = _parse(raw)
                 if isinstance(found, Header):

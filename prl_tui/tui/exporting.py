@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prl_tui import atomic
+from prl_tui import atomic, regular
 from prl_tui.export.formats import SUFFIX, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
@@ -46,7 +46,7 @@ def _write(app: PrlApp, path: Path, name: str, exported: Export) -> None:
         app.tell(t("{path} is no file that can be replaced: choose another name.", path=path), "error")
         return
     try:
-        old = path.read_bytes().decode("utf-8", "replace") if path.exists() else None
+        old = regular.read_bytes(path).decode("utf-8", "replace") if path.exists() else None
     except OSError as error:
         app.tell(t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error), "error")
         return

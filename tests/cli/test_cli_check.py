@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
+import fcntl
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -187,8 +190,8 @@ SOURCES = {
     "/" + "a" * 5000: "there is no such file",
     "prl-grpo/" + "a" * 5000: "prl-grpo has no preset named",
     ".": "is a directory",
-    "/dev/zero": "is too large to be a config",
-    "/dev/null": "is empty",
+    "/dev/zero": "it is a device, and a file is needed",
+    "/dev/null": "it is a device, and a file is needed",
     "[/red]": "there is no",
 }
 
@@ -327,17 +330,29 @@ def test_interrupted_is_130(cli: Callable[..., object], monkeypatch: pytest.Monk
     assert (result.code, result.err) == (130, "")  # type: ignore[attr-defined]
 
 
+def waiting(pipe: int) -> int:
+    """Bytes in a pipe that nobody has read."""
+    size = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, size)
+    return size[0]
+
+
 def test_a_real_ctrl_c_is_130_and_silent(tmp_path: Path) -> None:
-    pipe = tmp_path / "run.toml"
+    pipe = tmp_path / "run.sh"
     os.mkfifo(pipe)
-    program = "from prl_tui.cli import entry; entry()"
-    running = subprocess.Popen([sys.executable, "-c", program, "check", str(pipe)], stderr=subprocess.PIPE, text=True)
-    writer = -1
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    while True:  # a full pipe: the command waits for a reader
+        try:
+            os.write(reader, b"x" * 4096)
+        except BlockingIOError:
+            break
+    os.read(reader, 4096)
+    words = [sys.executable, "-c", "from prl_tui.cli import entry; entry()", "export", "demo/two-ranks"]
+    words += ["--format", "bash", "-o", str(pipe)]
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    full = waiting(reader) + 4096
     deadline = time.monotonic() + 30
-    # Opening the other end works once the command waits for the pipe's text.
-    while writer < 0 and running.poll() is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
-            writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    while waiting(reader) < full and running.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -345,8 +360,7 @@ def test_a_real_ctrl_c_is_130_and_silent(tmp_path: Path) -> None:
     if running.poll() is None:  # on a busy box it came between two reads; a person presses it again
         running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
-    if writer >= 0:
-        os.close(writer)
+    os.close(reader)
     assert (running.returncode, err) == (130, "")
 
 

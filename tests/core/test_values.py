@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import pytest
 
 from prl_tui.core import catalog, values
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.recipe import Field, Text
+from prl_tui.core.value import replace
 
 RECIPES = catalog.load().recipes
 EVERY_FIELD = [pytest.param(field, id=f"{r.name}-{field.key}") for r in RECIPES.values() for field in r.fields]
@@ -20,19 +22,25 @@ def field(kind: str, **more: object) -> Field:
 
 NOT_NUMBERS = [
     "2abc", "08", "007", "1_000", "1,000", "４", "٤", "a[$(touch /tmp/x)]", "$((1))", "+4", "0x10", "1e400", "nan",
-    "inf", "-inf", "--1", "-", ".", "1e", "e5", "1.2.3", "2+2", "4 4", "true", True, "9" * 400, 10**400,
+    "inf", "-inf", "--1", "-", ".", "1e", "e5", "1.2.3", "2+2", "4 4", "true", True,
     float("nan"), float("inf"), datetime.date(2026, 1, 1), ["4"],
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("raw", [*NOT_NUMBERS, "4.0", "-0", "1e3", "9" * 16, 10**15, 4.0])
+@pytest.mark.parametrize("raw", ["9" * 16, 10**15, "9" * 400, 10**400])
+def test_a_whole_number_of_more_than_fifteen_digits_is_too_large(raw: object) -> None:
+    assert "is too large; 999999999999999 is the greatest that works." in values.parse(field("int"), raw)[1]
+    assert "is too large; 60 is the greatest that works." in values.parse(field("int", max=63, multiple=4), raw)[1]
+
+
+@pytest.mark.parametrize("raw", [*NOT_NUMBERS, "4.0", "-0", "1e3", 4.0])
 def test_what_is_not_a_plain_whole_number_is_refused(raw: object) -> None:
     value, problem = values.parse(field("int"), raw)
     assert value is None
     assert "is not a whole number; 1 would work." in problem
 
 
-@pytest.mark.parametrize("raw", NOT_NUMBERS)
+@pytest.mark.parametrize("raw", [*NOT_NUMBERS, "9" * 400, 10**400])
 def test_what_is_not_a_plain_number_is_refused(raw: object) -> None:
     value, problem = values.parse(field("float"), raw)
     assert value is None
@@ -184,3 +192,21 @@ def test_only_the_blanks_of_a_shell_separate_the_words_of_a_list() -> None:
         {"dataset": "数据\u3000集.jsonl b\u00a0c \t d"}, Source.SET
     )
     assert config.value("dataset") == ("数据\u3000集.jsonl", "b\u00a0c", "d")
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"min": 0.5, "max": 0.9},
+        {"max": -3},
+        {"min": 0.2},
+        {"type": "int", "min": 5, "multiple": 4},
+        {"type": "int", "max": 0},
+        {"type": "json", "default": "{"},
+        {"type": "int", "default": "abc"},
+    ],
+)
+def test_the_value_that_would_work_works(bounds: dict[str, Any]) -> None:
+    told = {"key": "k", "type": "float", "label": Text("k"), "group": "data"}
+    own = Field(**{**told, **bounds})
+    assert values.parse(replace(own, default=None), values.example(own))[1] == ""

@@ -1,8 +1,8 @@
 """The rules of an exported script against those of `core`, on values that come by environment variables.
 
 Deliberate differences, each with its test: a script refuses where `core` only warns that torch reads a GPU list in an
-odd way (nobody would read the warning), it does not strip blanks from numbers, and it compares decimals digit by
-digit where `core` compares what a float holds of them.
+odd way (nobody would read the warning), and it compares decimals digit by digit where `core` compares what a float
+holds of them.
 """
 
 from __future__ import annotations
@@ -140,10 +140,27 @@ def test_a_gpu_list_that_torch_reads_in_an_odd_way_is_a_warning_in_core_and_refu
     assert not started(shared, config, env)
 
 
-def test_blanks_around_a_number_are_stripped_by_core_and_refused_by_a_script(shared: Bench) -> None:
-    config, env = resolve(RECIPES["prl-grpo"], "standard-4gpu"), {"PRL_NUM_GENERATIONS": " 4 "}
-    assert checks.check(from_environment(config, env)).ok
-    assert not started(shared, config, env)
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\r", "\u00a0", "\u3000"])
+def test_blanks_around_a_number_of_the_environment_are_refused_by_both(shared: Bench, blank: str) -> None:
+    config = resolve(RECIPES["prl-grpo"], "standard-4gpu")
+    for text in (f"{blank}4", f"4{blank}"):
+        for name in ("PRL_NUM_GENERATIONS", "PRL_LEARNING_RATE"):
+            assert not checks.check(from_environment(config, {name: text})).ok
+            agree(shared, config, {name: text})
+
+
+@pytest.mark.parametrize("word", ["true", "false", "TRUE", "True", "1", "0", "yes", "no", "on", " true", "false\n"])
+def test_yes_and_no_of_the_environment_are_one_word_each_for_both(shared: Bench, word: str) -> None:
+    config = resolve(RECIPES["prl-grpo"], "standard-4gpu")
+    assert checks.check(from_environment(config, {"PRL_USE_VLLM": word})).ok is (word in {"true", "false"})
+    agree(shared, config, {"PRL_USE_VLLM": word})
+
+
+def test_blanks_that_a_person_types_are_no_mistake() -> None:
+    config = resolve(RECIPES["prl-grpo"], "standard-4gpu")
+    typed = config.with_values({"num_generations": " 4 ", "use_vllm": "Yes"}, Source.FORM)
+    assert checks.check(typed).ok
+    assert (typed.text("num_generations"), typed.value("use_vllm")) == ("4", True)
 
 
 @pytest.mark.parametrize(("address", "told"), [("127.0.0.1", True), ("localhost", True), ("10.0.0.1", False)])

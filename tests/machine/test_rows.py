@@ -23,6 +23,8 @@ PARQUET = Path(__file__).parent.parent / "fixtures" / "rows" / "made_by_pyarrow.
         ("a.jsonl", '{"a": 1}\n\n{"a": 2}', 2),
         ("a.jsonl", "\n\n\n", 0),
         ("a.jsonl", "", 0),
+        ("a.jsonl", "{}\n  \t\n \r\n{}\n   ", 2),
+        ("a.tsv", "h\ti\n\t\n", 1),
         ("a.jsonl", '{"a": 1}\r\n{"a": 2}\r\n', 2),
         ("a.csv", "h\n1\n2\n", 2),
         ("a.csv", 'h,i\n1,"two\nlines"\n3,4', 2),
