@@ -245,7 +245,7 @@ def _not_text(field: Field, raw: object) -> str:
         return t("{key}: {value} is not a list of texts; {example} would work.", **figures)
     if isinstance(raw, (list, tuple)):
         words = [str(item) for item in raw if _is_word(item)]
-        meant = _toml(",".join(words) if field.type == "gpus" else words[0]) if words else ""
+        meant = _as_toml(",".join(words) if field.type == "gpus" else words[0]) if words else ""
         figures["example"] = meant if 0 < len(meant) <= 60 else figures["example"]
         return t("{key}: {value} is a list, and one text is needed; {example} would work.", **figures)
     return t("{key}: {value} is not a text; {example} would work.", **figures)
