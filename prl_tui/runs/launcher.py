@@ -56,7 +56,7 @@ class Job:
     argv: tuple[str | Inside, ...]
     env: tuple[tuple[str, str], ...] = ()
     """Added to the environment that this process has."""
-    cwd: Path = field(default_factory=Path.cwd)
+    cwd: Path = field(default_factory=paths.here)
     per_rank_logs: bool = False
     """Ask torchrun for one log a rank under `ranks/`, and for all of them in output.log, each line with its rank."""
     files: tuple[OwnFile, ...] = ()

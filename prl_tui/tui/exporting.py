@@ -30,7 +30,7 @@ def save(app: PrlApp, session: Session, name: str, exported: Export) -> None:
             _write(app, paths.expanded(text.strip()), name, exported)
 
     question = t("Save {format} as which file?", format=name)
-    app.push_screen(AskText(question, suggested, t("A name alone is put into {folder}", folder=Path.cwd())), answered)
+    app.push_screen(AskText(question, suggested, t("A name alone is put into {folder}", folder=paths.here())), answered)
 
 
 def _write(app: PrlApp, path: Path, name: str, exported: Export) -> None:
