@@ -141,7 +141,10 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
         )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
+    from prl_tui.cli import failing, watching
+
     if code is None:
+        watching.tell_alive(folder)
         if as_json:
             print_json({"id": folder.id, "folder": str(folder.path)}, None)
         return Exit.OK
@@ -149,12 +152,8 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
     if stopped and one.status.stopped_by_person:  # whatever code the engine gives then: torchrun's is 1
         code = 128 + stopped[0]
     elif one.smoke is not None:
-        print(one.smoke.words(), file=sys.stderr)
         code = Exit.OK if one.smoke.passed else code or Exit.FINDINGS
-    from prl_tui.cli import failing
-
-    if not stopped:
-        failing.tell(one)
+    watching.tell_end(one)
     if as_json:
         print_json({**overview.as_data(one), "code": int(code), "cause": failing.as_data(one)}, None)
     return code

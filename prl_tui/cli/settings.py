@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import print_json, write_exact
-from prl_tui.core import assess, checks, stacks
+from prl_tui.core import assess, checks, stacks, wordlist
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
@@ -123,7 +123,7 @@ def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
         "type": field.type,
         "group": field.group,
         "label": str(field.label),
-        "help": str(field.help),
+        "help": wordlist.about(field),
         "unit": str(field.unit),
         "default": field.default,
         "min": field.min,
@@ -220,7 +220,9 @@ def _count_rows(config: RunConfig) -> int | None:
 
     keys = [key for key in config.recipe.data.batch.rows if key in config.settings]
     base = paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
-    if not any(paths.is_file(base / name) or "*" in name for key in keys for name in config.text(key).split()):
+    values = (config.value(key) for key in keys)
+    names = [str(name) for value in values for name in (value if isinstance(value, tuple) else (value or "",))]
+    if not any(paths.is_file(base / name) or "*" in name for name in names):
         return None
     from prl_tui.machine import rows
 

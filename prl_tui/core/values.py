@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any
 
 from prl_tui.core import wordlist
@@ -43,6 +42,11 @@ def _unsendable(field: Field, raw: object) -> str:
     return ""
 
 
+def decimal(value: float) -> str:
+    """A float as people write it: `1e-6`."""
+    return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+
+
 def show(field: Field, value: object) -> str:
     """The text that a form shows and a program reads; "" for a value that is not set."""
     if value is None:
@@ -50,10 +54,10 @@ def show(field: Field, value: object) -> str:
     if isinstance(value, bool):
         return field.words[0] if value else field.words[1]
     if isinstance(value, float):
-        return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+        return decimal(value)
     if isinstance(value, (list, tuple)):
         words = tuple(str(item) for item in value)
-        return wordlist.join(words) if field.type in wordlist.QUOTED else " ".join(words)
+        return wordlist.join(words) if field.type in wordlist.FREE else wordlist.shown(words)
     return str(value)
 
 
@@ -67,12 +71,13 @@ def example(field: Field) -> str:
         return show(field, int(field.min) if field.min is not None else 1)
     known = {
         "bool": field.words[0],
+        "str": "name",
         "gpus": "0,1",
         "json": "{}",
         "arguments": "--epochs 1",
         "variables": "OMP_NUM_THREADS=4",
     }
-    return known.get(field.type, "…")
+    return known.get(field.type, f"./{field.key}")
 
 
 def is_whole(text: str) -> bool:
@@ -178,13 +183,9 @@ def _choice(field: Field, raw: object) -> tuple[Any, str]:
     )  # fmt: skip
 
 
-_BLANKS = re.compile(r"[ \t\r\n]+")
-"""What separates words, as for a shell: a wide or a non-breaking blank is part of a name."""
-
-
 def _list(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, str):
-        return tuple(word for word in _BLANKS.split(raw) if word), ""
+        return wordlist.items(field, raw)
     items = raw if isinstance(raw, (list, tuple)) else (raw,)
     if not all(_is_word(item) for item in items):
         return None, _not_text(field, raw)
@@ -200,6 +201,11 @@ def _not_text(field: Field, raw: object) -> str:
     figures = {"key": field.key, "value": quote(raw), "example": example(field)}
     if field.type == "list":
         return t("{key}: {value} is not a list of texts; {example} would work.", **figures)
+    if isinstance(raw, (list, tuple)):
+        words = [str(item) for item in raw if _is_word(item)]
+        meant = _toml(",".join(words) if field.type == "gpus" else words[0]) if words else ""
+        figures["example"] = meant if 0 < len(meant) <= 60 else figures["example"]
+        return t("{key}: {value} is a list, and one text is needed; {example} would work.", **figures)
     return t("{key}: {value} is not a text; {example} would work.", **figures)
 
 
@@ -234,8 +240,25 @@ def number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
 
 
+def _toml(raw: object) -> str:
+    """A value as TOML writes it."""
+    if isinstance(raw, (str, bool)):
+        return json.dumps(raw, ensure_ascii=False)
+    if isinstance(raw, (list, tuple)):
+        return f"[{', '.join(map(_toml, raw))}]"
+    if isinstance(raw, dict):
+        inner = ", ".join(f"{_toml_key(str(key))} = {_toml(value)}" for key, value in raw.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    return str(raw.isoformat()) if hasattr(raw, "isoformat") else repr(raw)  # a date or a time
+
+
+def _toml_key(key: str) -> str:
+    bare = key.isascii() and key.replace("-", "").replace("_", "").isalnum()
+    return key if bare else _toml(key)
+
+
 def quote(raw: object) -> str:
     """A value as a person typed it, between quotes, shortened."""
-    text = raw if isinstance(raw, str) else repr(raw) if not isinstance(raw, bool) else str(raw).lower()
+    text = raw if isinstance(raw, str) else _toml(raw)
     text = text if len(text) <= 60 else text[:57] + "…"
     return f"“{text}”"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
+from prl_tui.core import wordlist
 from prl_tui.core.config import Source
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def about_field(field: Field, width: int, height: int) -> Content:
     """A field's help and what carries it, in so many lines; where they are too few, an ellipsis and the key for all."""
     carriers = safe("  ".join(part for part in (field.flag or field.env, field.override) if part))
-    lines = wrap(str(field.help), width)
+    lines = wrap(wordlist.about(field), width)
     if len(lines) > height > 0:
         lines = [*lines[: height - 1], fit(lines[height - 1] + " …", width - 3).rstrip().rstrip("… ") + " … ?"]
         return Content("\n".join(lines))
