@@ -32,7 +32,7 @@ def recipes(args: argparse.Namespace) -> int:
     if args.trust:
         from prl_tui.machine import paths, trust
 
-        trust.remember(paths.project_dir(Path.cwd()), args.trust == "yes")
+        trust.remember(paths.project_dir(paths.here()), args.trust == "yes")
     found = sources.catalog()
     if args.json:
         listed = [_recipe_data(recipe) for recipe in found.recipes.values()]
@@ -88,9 +88,9 @@ def presets(args: argparse.Namespace) -> int:
 def _with_files_here(config: RunConfig) -> Batch | None:
     if not config.recipe.data.write:
         return None
-    from prl_tui.machine import given_files
+    from prl_tui.machine import given_files, paths
 
-    return given_files.batch(config, Path.cwd())
+    return given_files.batch(config, paths.here())
 
 
 def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
@@ -189,9 +189,9 @@ def _found(config: RunConfig) -> dict[str, tuple[str, ...]]:
     """What the config's patterns match here; nothing where the data lies elsewhere."""
     if not any(field.glob for field in config.recipe.fields):
         return {}
-    from prl_tui.machine import facts
+    from prl_tui.machine import facts, paths
 
-    return {key: names for key, names in facts.matches(config, facts.base_of(config, Path.cwd())).items() if names}
+    return {key: names for key, names in facts.matches(config, facts.base_of(config, paths.here())).items() if names}
 
 
 def _effective(config: RunConfig, given: tuple[object, ...]) -> RunConfig:
@@ -207,9 +207,9 @@ def _given(config: RunConfig) -> tuple[object, ...]:
     """The person's own config files, where they lie here."""
     if not config.recipe.data.write:
         return ()
-    from prl_tui.machine import facts, given_files
+    from prl_tui.machine import facts, given_files, paths
 
-    return given_files.look(config, facts.base_of(config, Path.cwd()))
+    return given_files.look(config, facts.base_of(config, paths.here()))
 
 
 def _count_rows(config: RunConfig) -> int | None:
@@ -224,7 +224,7 @@ def _count_rows(config: RunConfig) -> int | None:
         return None
     from prl_tui.machine import rows
 
-    return rows.training(config, Path.cwd())
+    return rows.training(config, paths.here())
 
 
 def lines(report: Report) -> list[str]:

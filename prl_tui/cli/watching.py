@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from prl_tui.cli import failing, running, streams
 from prl_tui.cli.exits import CommandError, Exit
@@ -48,7 +47,7 @@ def _found(name: str) -> RunFolder:
     try:
         return running.find(name)
     except CommandError:
-        one = bare.find(name, Path.cwd())
+        one = bare.find(name, paths.here())
         if one is not None:
             ours = bare.own(one, store.list_runs(paths.runs_dir())) if isinstance(one, BareRun) else None
             return ours or one

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import nt, t
 from prl_tui.runs import lock, records
-from prl_tui.runs.folder import Ended, RunFolder, Started, explain, number, read_ended, read_started
+from prl_tui.runs.folder import Ended, RunFolder, Started, explain, last_word, number, read_ended, read_started
 from prl_tui.runs.place import here
 from prl_tui.runs.proctree import is_alive
 from prl_tui.runs.records import Broken
@@ -215,7 +215,10 @@ def _far(folder: RunFolder, started: Started) -> RunStatus:
 def _alive(folder: RunFolder, started: Started, logged: bool | Callable[[], bool]) -> RunStatus:
     beat = _beat(folder)
     age = _age(folder, beat)
-    detail = _beat_detail(beat)
+    said = last_word(folder)
+    detail = (
+        t("It has ended, but its end cannot be written down: {reason}", reason=said[1]) if said else _beat_detail(beat)
+    )
     if age is not None and age > _SILENT:
         detail = t("Its supervisor has not reported for {n} s", n=round(age))
     if isinstance(records.read_record(folder.path / records.STOP), dict):
