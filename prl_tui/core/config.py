@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, cast
@@ -131,18 +132,20 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
 
 def _without_secret(field: Field, raw: Any) -> tuple[Any, bool]:
     """What may be kept of a value, and whether anything had to go: known by the field's flag or variable, or by its look."""
-    texts = [item for item in (raw if isinstance(raw, (list, tuple)) else (raw,)) if isinstance(item, str)]
-    if not texts or field.type in wordlist.FREE:  # those look at each of their words
+    if raw is None or isinstance(raw, (bool, int, float)) or field.type in wordlist.FREE:  # those look at each word
         return raw, False
     from prl_tui.core import secrets
 
     if secrets.is_secret_flag(field.flag) or secrets.is_secret_name(field.env):
         return secrets.HIDDEN, True
-    if not any(map(secrets.looks_secret, texts)):
-        return raw, False
-    if isinstance(raw, str):
-        return secrets.hidden_text(raw), True
-    return [secrets.hidden_text(item) if isinstance(item, str) else item for item in raw], True
+    if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
+        hidden = list(secrets.hidden_words(tuple(raw)))
+        return (hidden, True) if hidden != list(raw) else (raw, False)
+    if not isinstance(raw, str):  # a table of a file, for a field that takes JSON
+        text = json.dumps(raw, ensure_ascii=False, default=str)
+        return (secrets.hidden_text(text), True) if secrets.looks_secret(text) else (raw, False)
+    hidden_text = secrets.hidden_text(raw)
+    return hidden_text, hidden_text != raw
 
 
 def resolve(recipe: Recipe, preset: str = "") -> RunConfig:

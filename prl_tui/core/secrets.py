@@ -3,82 +3,118 @@
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
+
+from prl_tui.core import secret_rules as rules
 
 HIDDEN = "…"
 """Stands where a secret stood."""
 
-_KEYS = r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY"
-_NAME = re.compile(
-    rf"(?:^|_)(?:{_KEYS}|SECRET(?:_\w+)?|TOKEN|PASSWD|PASSPHRASE|CREDENTIALS?)$|PASSWORD$|_(?:PASS|PWD)$", re.IGNORECASE
-)
-_WORD = re.compile(rf"(?:^|[._])(?:{_KEYS}|PASSWD|SECRET)$|PASSWORD$", re.IGNORECASE)
-"""Before `=` in an argument: `db.password=x`. There `max_token=5` and `pad_token=<pad>` are a trainer's settings."""
-_MAYBE = re.compile(
-    r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD|_DSN|_COOKIE|_CERT)$", re.IGNORECASE
-)
-"""A variable of a shell that may hold one: such a value is not needed to tell what changed."""
-_FLAG = re.compile(
-    r"--?(?:token|(?:\w+[_-])?(?:(?:api|access)[_-]?key|(?:wandb|hf)[_-]key|(?:hub|hf|auth|access|api)[_-]token|secret|password|passwd))",
-    re.IGNORECASE,
-)
-_ASSIGNED = re.compile(
-    r"(\w*(?:password|passwd|passphrase|api_?key|access_?key|private_?key|secret|token)\w*[\"']?\]?\s*[:=]\s*)([\"'])[^\"'\n]{4,}\2",
-    re.IGNORECASE,
+_CLASSES = {"[:space:]": r"\s", "[:alnum:]": "A-Za-z0-9", "[:alpha:]": "A-Za-z", "[:digit:]": "0-9", "[:upper:]": "A-Z",
+            "[:xdigit:]": "A-Fa-f0-9"}  # fmt: skip
+_MAYBE = r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD|_DSN|_COOKIE|_CERT)$"  # a run's record needs none
+_ASSIGNED = (
+    r"((?:password|passwd|passphrase|api_?key|access_?key|private_?key|secret|token)\w{0,40}[\"']?\]?\s{0,9}[:=]\s{0,9})"
+    r"([\"'])[^\"'\n]{4,}\2"
 )
 """In code: `password = "x"`, `{"api_key": "x"}`."""
-_LOOK = re.compile(
-    r"hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|AKIA[0-9A-Z]{16}|xox[abp]-[\w-]{10,}"
-    r"|glpat-[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+"
-    r"|(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"
-)
 
 
 def is_secret_name(name: str) -> bool:
     """Whether an environment variable of that name holds a secret."""
-    return bool(_NAME.search(name))
+    return looks_secret(f"{name.upper()}=x")
 
 
-def is_secret_word(name: str) -> bool:
-    """Whether what stands behind `NAME=` in an argument is a secret: a variable's name in capitals, or a setting's."""
-    return bool(_WORD.search(name)) or (name.isupper() and is_secret_name(name))
+def is_secret_variable(name: str, value: str) -> bool:
+    """Whether an environment variable is a secret: by its name, by its value, or by both where its name is doubtful."""
+    return looks_secret(f"{name.upper()}={value}")
 
 
 def is_secret_flag(flag: str) -> bool:
     """Whether the value behind a flag of that name is a secret."""
-    return bool(_FLAG.fullmatch(flag))
+    return looks_secret(f"{flag} x")
 
 
 def looks_secret(text: str) -> bool:
-    """Whether a text contains a key of one of the well-known forms."""
-    return bool(_LOOK.search(text))
+    """Whether a text contains a key of one of the well-known forms, a password in a URL, or a secret behind its name."""
+    return hidden_text(text) != text
 
 
 def hidden_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """Arguments of a command with their secrets hidden; the same words where there are none."""
     found: list[str] = []
-    after = False
+    flag = ""
     for word in words:
-        flag, equals, value = word.partition("=")
-        if after and not word.startswith("--"):
-            found.append(HIDDEN)
-        elif equals and value and (_FLAG.fullmatch(flag) or is_secret_word(flag)):
-            found.append(f"{flag}={HIDDEN}")
-        else:
-            found.append(_LOOK.sub(HIDDEN, word))
-        after = bool(_FLAG.fullmatch(word))
+        behind = flag and not word.startswith("--") and word != HIDDEN and looks_secret(f"{flag} {word}")
+        found.append(HIDDEN if behind and not looks_secret(word) else hidden_text(word))
+        flag = word if word.startswith("-") and "=" not in word else ""
     return tuple(found)
 
 
 def hidden_text(text: str) -> str:
-    """A text with the keys of well-known forms hidden."""
-    return _LOOK.sub(HIDDEN, text)
+    """A text without its secrets. What stands behind a secret's name goes to the end: nothing says where it ends."""
+    shown = _forms_hidden(text)
+    first = _first(shown)
+    return shown if first == len(shown) else shown[:first] + HIDDEN
 
 
 def hidden_code(text: str) -> str:
     """Code or a patch with the keys of well-known forms hidden, and what is given to a name of a secret."""
-    return _ASSIGNED.sub(rf"\1\2{HIDDEN}\2", hidden_text(text))
+    return re.sub(_ASSIGNED, rf"\1\2{HIDDEN}\2", _forms_hidden(text), flags=re.IGNORECASE)
 
 
 def hidden_value(name: str, value: str) -> str:
     """An environment variable's value as it may be kept: nothing of one whose name may be a secret's."""
-    return HIDDEN if value and (is_secret_name(name) or _MAYBE.search(name)) else hidden_text(value)
+    maybe = value and (is_secret_variable(name, value) or re.search(_MAYBE, name, re.IGNORECASE))
+    return HIDDEN if maybe else hidden_text(value)
+
+
+def _forms_hidden(text: str) -> str:
+    """Without the keys of well-known forms and without users and passwords of URLs."""
+    if any(hint in text for hint in rules.LOOK_HINTS):
+        text = _looks().sub(HIDDEN, text)
+    if "://" in text and "@" in text:
+        for url in _urls():
+            text = url.sub(rf"\1{HIDDEN}", text)
+    return text
+
+
+def _first(text: str) -> int:
+    """Where the first value begins that its name makes a secret; the length of the text where there is none."""
+    small = text.lower().replace("path", "")  # in many a name, and none of a secret's
+    if not any(hint in small for hint in rules.HINTS):
+        return len(text)
+    cased = range(len(rules.CASED)) if small != text.replace("path", "") else ()
+    plain = (n for n, (_, needs) in enumerate(rules.RULES) if any(need in small for need in needs))
+    found = [_rule(n, True).search(text) for n in cased] + [_rule(n, False).search(text) for n in plain]
+    return min((match.start("at") for match in found if match), default=len(text))
+
+
+def _python(rule: str, **parts: str) -> str:
+    rule = rules.filled(rule, edge="(?<![A-Za-z0-9])", start="(?<![A-Za-z0-9_-])", **parts)
+    for name, inside in _CLASSES.items():
+        rule = rule.replace(name, inside)
+    return rule
+
+
+@cache
+def _rule(n: int, cased: bool) -> re.Pattern[str]:
+    """Compiled when a text may need it: that takes longer than all else that a check does with texts."""
+    named = {name: f"(?P<at>{rules.WORDS[name]})" for name in ("value", "word", "shape")}
+    text = _python(rules.CASED[n] if cased else rules.RULES[n][0], **named)
+    text = text if "(?P<at>" in text else f"(?P<at>{text})"
+    return re.compile(text, re.ASCII if cased else re.ASCII | re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _looks() -> re.Pattern[str]:
+    return re.compile(_python(rules.LOOKS), re.ASCII)
+
+
+@lru_cache(maxsize=1)
+def _urls() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    scheme, _, user = rules.URL_USER.partition("://")
+    return (
+        re.compile(_python(f"(://)(?:{rules.URL})(?=@)"), re.ASCII),
+        re.compile(_python(f"((?:{scheme})://)(?:{user})(?=@)").replace("@)(?=@)", ")(?=@)"), re.ASCII | re.IGNORECASE),
+    )

@@ -77,12 +77,13 @@ def variables(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
     words, problem = _words(field, raw)
     found = []
     for word in words or ():
-        name, equals, value = word.partition("=")
+        name, _, value = word.partition("=")
         if not (name.isidentifier() and name.isascii()):
             problem = t(
                 "{key}: “{word}” is no NAME=VALUE; OMP_NUM_THREADS=4 would work.", key=field.key, word=name[:60]
             )
-        if equals and value and (secrets.is_secret_name(name) or secrets.looks_secret(value)):
+        if secrets.looks_secret(word) or (value and secrets.is_secret_variable(name, value)):
+            name = secrets.hidden_text(name)
             problem = t(
                 "{key}: {name} is a secret and is not kept; {name} alone takes it from the environment of the launch.",
                 key=field.key,
@@ -97,13 +98,13 @@ def without_secrets(text: str) -> str:
     """A text that is no list of words yet, with what looks like a secret hidden; the same text where nothing does."""
     from prl_tui.core import secrets
 
-    words = tuple(text.split(" "))
-    hidden = []
-    for word in secrets.hidden_words(words):
-        name, equals, value = word.partition("=")
-        secret = bool(equals and value) and secrets.is_secret_name(name.strip("\"'"))
-        hidden.append(f"{name}={secrets.HIDDEN}" if secret else word)
-    return " ".join(hidden)
+    hidden = secrets.hidden_text(text)
+    for word in text.split(" "):
+        name, equals, value = word.strip("\"'").partition("=")
+        if equals and value and not name.startswith("-") and secrets.is_secret_variable(name, value):
+            before = secrets.hidden_text(text[: text.index(word)])
+            hidden = min(hidden, f"{before}{secrets.hidden_text(name)}={secrets.HIDDEN}", key=len)
+    return hidden
 
 
 def named(entries: tuple[str, ...]) -> tuple[str, ...]:

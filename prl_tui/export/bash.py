@@ -103,10 +103,11 @@ def _functions(plan: LaunchPlan) -> list[str]:
         "  if [[ $1 == *[[:cntrl:]]* ]]; then printf -v shown '%q' \"$1\"; fi",
         "}",
         'fail() { visible "$*"; printf \'' + t("error") + ': %s\\n\' "$shown" >&2; exit 1; }',
-        *bash_secrets.SECRET,
+        *bash_secrets.function(),
+        f"hidden={literal(hidden)}",
         "from() { # true when the variable $1 overrides; origin says where the value comes from",
         "  if [[ -n ${!1-} ]]; then",
-        f'    if secret "${{!1}}"; then fail "$1 {hidden}"; fi',
+        '    if secret "${!1}"; then fail "$1 $hidden"; fi',
         '    origin="environment $1"; return 0',
         "  fi",
         f'  if [[ -n ${{!1+set}} ]]; then origin="file, $1 {empty}"; else origin="file"; fi',
@@ -181,7 +182,9 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
     if field.type in wordlist.TYPES:
         words = " ".join(literal(str(word)) for word in value or ())
         yield f"{name}=({words})"
-        yield f'if from {variable}; then split {variable} "${variable}"; {name}=("${{found[@]}}"); fi'
+        free = field.type == "variables"
+        keep = f' if named "${{found[@]}}"; then fail "{variable} $hidden"; fi;' if free else ""
+        yield f'if from {variable}; then split {variable} "${variable}";{keep} {name}=("${{found[@]}}"); fi'
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"

@@ -1,18 +1,43 @@
-"""A bash function that knows a secret as `core.secrets` does, for variables that override; a test compares them."""
+"""A bash function that knows a secret as `core.secrets` does, by the same rules; a test runs both over one table."""
 
 from __future__ import annotations
 
-SECRET = r"""
-secret() { # true when a text holds a key, a token or a password, by its look or by the name before it
-  local c='[[:alnum:]]' w='[[:alnum:]_]' j='[[:alnum:]_-]' u='[[:upper:][:digit:]_]'
-  local keys='api_?key|access_?key|private_?key' look flag word name
-  look="hf_$c{20}|sk-$j{20}|gh[pousr]_$c{20}|github_pat_$w{20}|AKIA[[:digit:][:upper:]]{16}|xox[abp]-$j{10}"
-  look+="|glpat-$j{20}|AIza$j{35}|eyJ$j{10,}[.]eyJ$j{10,}[.]$j"
-  look+='|://[^/[:space:]:@]*:[^/[:space:]@]+@'
-  flag="(^|[[:space:]])--?(token|($w+[_-])?((api|access)[_-]?key|(wandb|hf)[_-]key|(hub|hf|auth|access|api)[_-]token|secret|password|passwd))"
-  flag+="(=.|[[:space:]]+(-[^-[:space:]]|[^-[:space:]]))"
-  word="(^|[[:space:]\"'])((${w%]}.]*[._])?($keys|passwd|secret)|${w%]}.]*password)=."
-  name="(^|[[:space:]\"'])(($u*_)?(${keys^^}|SECRET(_$u+)?|TOKEN|PASSWD|PASSPHRASE|CREDENTIALS?)|$u*(PASSWORD|_PASS|_PWD))=."
-  [[ $1 =~ $look || ${1,,} =~ $flag || ${1,,} =~ $word || $1 =~ $name ]]
-}
-""".strip("\n").split("\n")
+from prl_tui.core import secret_rules as rules
+
+_PARTS = ("close", "open", "value", "word", "service", "model", "short", "long", "doubt", "plain", "shape", "flag")
+"""Parts that become variables of the function, each after those that it has in it."""
+
+
+def _quoted(pattern: str) -> str:
+    """A pattern between double quotes, with its parts as variables."""
+    for sign in '\\"$`':
+        pattern = pattern.replace(sign, f"\\{sign}")
+    return rules.filled(f'"{pattern}"', edge="(^|[^[:alnum:]])", start="(^|[^[:alnum:]_-])",
+                        **{part: f"${{{part}}}" for part in _PARTS})  # fmt: skip
+
+
+def function() -> list[str]:
+    """`secret TEXT` and `named ENTRY...`: a subshell each, whose C locale knows letters of ASCII alone and is fast."""
+    forms = "|".join([rules.LOOKS, f"://({rules.URL})@", *rules.CASED])
+    lines = [
+        "secret() ( # true when a text holds a key, a token or a password, by its look or by the name before it",
+        "  LC_ALL=C",
+    ]
+    lines += [f"  {part}={_quoted(rules.WORDS[part])}" for part in _PARTS]
+    lines += [
+        f"  forms={_quoted(forms)}",
+        f"  rules={_quoted(rules.URL_USER)}",
+        *(f"  rules+={_quoted('|' + rule)}" for rule, _ in rules.RULES),
+        "  text=${1,,}",
+        '  [[ "$1 " =~ $forms || "$text " =~ $rules ]]',
+        ")",
+        "named() { # true when one of the entries NAME=VALUE is a secret's",
+        "  local entry name text=''",
+        '  for entry in "$@"; do',
+        "    name=${entry%%=*}",
+        '    if [[ $entry == *=?* ]]; then text+=" ${name^^}=${entry#*=}"; fi',
+        "  done",
+        '  secret "$text"',
+        "}",
+    ]
+    return lines

@@ -120,6 +120,22 @@ OVERRIDES = [
     ("PRL_ENVIRONMENT", "PGPASSWORD=plainword DB_PASS=plainword MYSQL_PWD=plainword"),
     ("PRL_LAUNCHER", "hf_abcdefghijklmnopqrstuvwx"),
     ("PRL_NPROC_PER_NODE", "hf_abcdefghijklmnopqrstuvwx"),
+    ("PRL_ARGUMENTS", "--passphrase plainword"),
+    ("PRL_ARGUMENTS", "--private-key=plainword"),
+    ("PRL_ARGUMENTS", "--gh_token=plainword"),
+    ("PRL_ARGUMENTS", "--db.password plainword"),
+    ("PRL_ARGUMENTS", "--env=WANDB_API_KEY=plainword"),
+    ("PRL_ARGUMENTS", "hub_token=plainword Hf_Token=plainword"),
+    ("PRL_ARGUMENTS", "sh -c 'export HF_TOKEN=plainword'"),
+    ("PRL_ARGUMENTS", """--cfg '{"api_key": "plainword"}'"""),
+    ("PRL_ENVIRONMENT", "HF_TOKENS=plainword"),
+    ("PRL_ENVIRONMENT", "GITHUB_PAT=plainword"),
+    ("PRL_ENVIRONMENT", "my_token=plainword"),
+    ("PRL_ENVIRONMENT", "'OPENAI_KEY=plainword'"),
+    ("PRL_ENVIRONMENT", """'CFG={"api_key": "plainword"}'"""),
+    ("PRL_ENVIRONMENT", "OPTS=--hub_token=plainword"),
+    ("PRL_SCRIPT", "http://h/x?a=1&access_token=plainword"),
+    ("PRL_SCRIPT", "https://me:plain/pass-word@host/x"),
 ]
 ORDINARY = [
     ("PRL_SCRIPT", "https://host:8080/x"),
@@ -158,6 +174,36 @@ def test_the_config_and_the_script_judge_arguments_alike() -> None:
             one = resolve(RECIPES["custom"], "torchrun").with_values({key: value}, Source.SET).settings[key]
             refused_ = one.secret or "is a secret" in one.problem
             assert refused_ == ((variable, value) in OVERRIDES), (key, value)
+
+
+TABLES = [
+    '{"api_key": "plainword"}',
+    '{"a": {"hub_token": "plainword"}}',
+    '{"env": {"WANDB_API_KEY": "plainword"}, "x": 1}',
+    '{"headers": {"Authorization": "Bearer plainword"}}',
+    '{"password": "plainword',
+]
+
+
+@pytest.mark.parametrize("value", TABLES)
+def test_one_within_json_is_kept_nowhere_and_no_script_shows_it(value: str, bench: Bench) -> None:
+    one = resolve(recipe(text_field("kwargs", "json")))
+    refused(one.with_values({"kwargs": value}, Source.SET), "kwargs")
+    if value.endswith("}"):
+        refused(one.with_values({"kwargs": json.loads(value)}, Source.FILE), "kwargs")
+    outcome = bench.run(FORMATS["bash"](plan.build(one)).text, PRL_KWARGS=value)
+    assert (outcome.argv, outcome.code) == (None, 1)
+    assert leaks(outcome.out + outcome.err) == []
+    plain = one.with_values({"kwargs": '{"use_reentrant": false, "hub_token": null}'}, Source.SET)
+    assert (plain.settings["kwargs"].secret, plain.settings["kwargs"].problem) == (False, "")
+
+
+@pytest.mark.parametrize("value", ["hf_abcdefghijklmnopqrstuvwx", "hf_abcdefghijklmnopqrstuvwx=1", "a-token=plainword"])
+def test_one_that_stands_where_a_variable_s_name_should_is_said_nowhere(value: str) -> None:
+    config = resolve(RECIPES["custom"], "torchrun").with_values({"environment": value}, Source.SET)
+    report = checks.check(config)
+    assert not report.ok
+    assert leaks(repr(report) + repr(config.settings) + dump(config)) == []
 
 
 @pytest.mark.parametrize("name", ["PGPASSWORD", "OPENAI_KEY", "DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "AZURE_STORAGE_KEY", "WANDB_PASS",

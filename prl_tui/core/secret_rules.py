@@ -1,0 +1,120 @@
+"""What a secret is, once for the app and for exported scripts: extended regular expressions that `re` and bash both read.
+
+`<NAME>` stands for another entry of WORDS. Classes are POSIX's (`[:space:]`); those after CASED are matched in lower case.
+Names come from the providers' public documentation: W&B (WANDB_API_KEY; keys `wandb_v1_…` of 86 characters since wandb
+0.22.3), Hugging Face (HF_TOKEN, `hub_token`, `hf_…`, `api_org_…`), GitHub and GitLab ("authentication token formats":
+`ghp_` `gho_` `ghu_` `ghs_` `ghr_` `github_pat_`, `glpat-`), AWS (`AKIA…`, temporary `ASIA…`, signed URLs), Azure (`sig=`,
+AccountKey), Google (`AIza…`), Slack, Stripe, npm, PyPI, Replicate, Groq, NVIDIA, Sentry's DSN, RFC 7235 (Authorization), RFC 6750
+(Bearer, `access_token`), RFC 3986 3.2.1 (userinfo) and RFC 7519 (a JWT's three parts).
+"""
+
+from __future__ import annotations
+
+
+def _none_of(words: tuple[str, ...], ends: str, also: str) -> str:
+    """A text's first characters where it is none of these words up to one of `ends`, and begins with none of `also`."""
+    firsts = dict.fromkeys(word[0] for word in words)
+    parts = [f"[^{ends}{''.join(firsts)}{also}]"]
+    parts += [first + _rest(tuple(word[1:] for word in words if word[0] == first), ends) for first in firsts]
+    return "|".join(parts)
+
+
+def _rest(words: tuple[str, ...], ends: str) -> str:
+    whole = "" in words
+    longer = tuple(word for word in words if word)
+    firsts = dict.fromkeys(word[0] for word in longer)
+    parts = [f"[^{ends if whole else ''}{''.join(firsts)}]"]
+    parts += [first + _rest(tuple(word[1:] for word in longer if word[0] == first), ends) for first in firsts]
+    return f"({'|'.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+_ENDS = r"""]["'\\[:space:],;&)}"""
+_NOTHING = ("true", "false", "null", "none")
+"""What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`."""
+
+WORDS = {
+    "close": r"""[]["'\\[:space:]]*""",
+    "open": r"""[]["'\\[:space:]=:>]*""",
+    "value": "(" + _none_of(_NOTHING, _ENDS, "{=$") + "|[$][^({[:space:]])",
+    "word": "(" + _none_of(_NOTHING, _ENDS, "{=$-") + "|[$][^({[:space:]]|-[^-[:space:]])",
+    # names of services whose keys, tokens and passwords are nothing else
+    "service": "(github|gitlab|gitee|bitbucket|hugging_?face(_?hub)?|modelscope|swanlab|wandb|comet|neptune|clearml|mlflow"
+    "|databricks|dagshub|kaggle|openai|anthropic|dashscope|openrouter|replicate|runpod|langsmith|langfuse|slack|telegram"
+    "|discord|dingtalk|feishu|stripe|sentry|datadog|docker|registry|pypi|vault|azure|aliyun|redis|mongo(db)?|postgres|mysql"
+    "|smtp|proxy|admin|root)",
+    # a company's name is a model's too: `qwen_token=<|im_end|>` is none
+    "model": "(deepseek|gemini|google|mistral|moonshot|groq|cohere|zhipu|qwen|tavily|serpapi|pinecone)",
+    # these are a word's end too (`github`), so something else must stand before them
+    "short": "((hf|hub|gh|gl|git|ms|db|bot|aws|gcp|npm|pg)[_.-]?(token|pat|auth|dsn|pwd|pass)|(hf|gh|aws|gcp)[_.-]?(keys?|tokens))",
+    "long": "((api|access|private|secret|account|encryption|signing|<service>|<model>)[_.-]?keys?"
+    "|(auth|access|api|refresh|session|bearer|secret|personal|deploy|<service>)[_.-]?token"
+    "|<service>[_.-](tokens|pat|auth|dsn|secret|pass|pwd|cookie)|(client|app)[_.-]?secret|[_.-]dsn|authorization)",
+    "doubt": "(key|tokens?|pat|auth|cookie|cert|pass|credentials?)",
+    "plain": "pass(word|wd|phrase)s?",
+    # thirteen letters and digits in a row with a digit at an end of them, or the beginning of a UUID
+    "shape": "[[:alnum:]_-]*([[:digit:]][[:alnum:]]{12}|[[:alnum:]]{12}[[:digit:]]|[[:xdigit:]]{8}-[[:xdigit:]]{4}-)",
+    "flag": """(^|["'=[:space:]])""",
+}
+"""Parts of the rules. `close` and `open` are the quotes and brackets around the sign between a name and its value."""
+
+LOOKS = (
+    r"hf_[[:alnum:]]{20,}|api_org_[[:alnum:]]{20,}|wandb_v1_[[:alnum:]_-]{20,}|<edge>sk-[[:alnum:]_-]{20,}|[sr]k_(live|test)_[[:alnum:]]{20,}"
+    r"|gh[pousr]_[[:alnum:]]{20,}|github_pat_[[:alnum:]_]{20,}|glpat-[[:alnum:]_-]{20,}|A[KS]IA[[:digit:][:upper:]]{16}"
+    r"|xox[abeprs]-[[:alnum:]_-]{10,}|AIza[[:alnum:]_-]{35}|npm_[[:alnum:]]{36}|pypi-[[:alnum:]_-]{40,}|<edge>r8_[[:alnum:]]{30,}"
+    r"|<edge>gsk_[[:alnum:]]{30,}|nvapi-[[:alnum:]_-]{30,}|<start>eyJ[[:alnum:]_-]{10,}[.]eyJ[[:alnum:]_-]{10,}[.][[:alnum:]_-]+"
+    r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY"
+)
+"""Forms of well-known keys, as they are written."""
+
+URL = (
+    r'[^/[:space:]:@"]*:[^/[:space:]@"]+'  # user:password
+    r'|[^]/[:space:]:@"[]*:[^/[:space:]@"]*[^/[:space:]@"[:digit:]][^/[:space:]@"]*/([^[:space:]@":]|:[^/[:space:]@"])*'  # with a /
+)
+"""Between `://` and `@`: a user and a password. Digits and a slash behind the colon are a port."""
+URL_USER = r'(https?|wss?|rediss?|grpcs?|ftps?)://([^/[:space:]:@"]{16,}|[^/[:space:]:@"]{0,14}[[:digit:]][[:alpha:]][^/[:space:]:@"]{0,14})@'
+"""A user that is none: sixteen characters, or a digit before a letter. `git@`, `me@` and `john2@` are users."""
+
+CASED = (
+    (
+        "(^|[^[:alnum:]])(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRETS?(_[[:upper:][:digit:]_]+)?|TOKEN|PASSWD|PASSPHRASE"
+        "|CREDENTIALS?)(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
+    ),
+    "[[:upper:][:digit:]]_(PASS|PWD)=<open><value>",
+)
+"""A variable's name in capitals: there `MY_TOKEN=x` is a secret, where `max_token=5` is a trainer's setting."""
+
+RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    # api_key=x, "hub_token": "x", Authorization: Bearer x
+    ("(<long>|(^|[^[:alnum:]])<short>)<close>[=:]<open><value>", ("=", ":")),
+    # password=x and "secret": "x"; what a sentence says behind a colon is none
+    ("(<plain>|(^|[^[:alnum:]])secret)(<close>=|[\"'\\\\]<close>:)<open><value>", ("pass", "secret")),
+    ("(^|[][{(,][[:space:]]*|[_.-])(<plain>|secret)[[:space:]]*:<open><value>", ("pass", "secret")),
+    # --hub_token x, --token=x
+    (("<flag>(-[[:alnum:]_.-]*(<long>|<plain>)|-[[:alnum:]_.-]*[_.-](<short>|secret)|--?(token|secret|<short>))"
+     "[\"'\\\\]*(=|[[:space:]]+)[\"'\\\\]*<word>"), ("-",)),
+    # FOO_KEY=x and --foo_token x where x looks like one
+    ("[_.?&\"'{-]<doubt><close>[=:]<open><shape>", ("=", ":")),
+    ("<flag>-[[:alnum:]_.-]*[_.-]<doubt>[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
+    # https://h/x?token=x, a signed URL
+    ("[?&]([[:alnum:]_-]{0,20}(token|signature|credential)|sig|auth|pwd)=<value>", ("?", "&")),
+    ("bearer[[:space:]]+[[:alnum:]._~+/=-]{16}", ("bearer",)),
+)  # fmt: skip
+"""In lower case: a name, a sign and a value; and texts of which one is in all that the rule finds."""
+
+HINTS = ("key", "token", "pass", "secret", "bearer", "authorization", "dsn", "credential", "signature", "sig=", "auth", "pwd",
+         "_pat", "-pat", ".pat", "cookie", "cert")  # fmt: skip
+"""One of them is in every text that RULES or CASED find: without any, nothing is compiled."""
+LOOK_HINTS = ("hf_", "api_org_", "wandb_v1_", "sk-", "k_live_", "k_test_", "gsk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+              "github_pat_", "glpat-", "AKIA", "ASIA", "xox", "AIza", "npm_", "pypi-", "r8_", "nvapi-", "eyJ", "-----BEGIN")  # fmt: skip
+"""One of them is in every text that LOOKS find."""
+
+
+def filled(rule: str, **names: str) -> str:
+    """A rule with its parts put in; `names` replace parts of that name, as `value="$value"` does for bash."""
+    parts = {**WORDS, **names}
+    while True:
+        text = rule
+        for name, part in parts.items():
+            rule = rule.replace(f"<{name}>", part)
+        if rule == text:
+            return rule

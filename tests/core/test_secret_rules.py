@@ -1,0 +1,195 @@
+"""Over a hundred texts, secret and not, through both that know secrets: the app's Python and a real bash (5.2.15)."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+
+from prl_tui.core import secret_rules, secrets
+from prl_tui.export import bash_secrets
+
+FUNCTION = "\n".join(bash_secrets.function())
+ASK = 'while IFS= read -r -d "" text; do if secret "$text"; then echo secret; else echo none; fi; done'
+SECRET = [
+    '{"api_key":"verysecretvalue99"}',
+    '{"password": "x1"}',
+    '{"a":{"hub_token":"abc"}}',
+    '{"env": {"WANDB_API_KEY": "abc"}}',
+    '{"headers": {"Authorization": "Bearer abc"}}',
+    '{"token": "verysecretvalue99"}',
+    "--passphrase X",
+    "--private-key=X",
+    "--private_key X",
+    "--secret_key X",
+    "--gh_token=X",
+    "--swanlab_token X",
+    "--modelscope_token X",
+    "--db.password X",
+    "--env=WANDB_API_KEY=X",
+    "hub_token=X",
+    "Hf_Token=X",
+    "sh -c 'export HF_TOKEN=X'",
+    '--cfg \'{"api_key": "X"}\'',
+    "HF_TOKENS=a",
+    "GITHUB_PAT=a",
+    "SENTRY_DSN=a",
+    "REDIS_AUTH=a",
+    "OPENAI_KEY=a",
+    "MYAPIKEY=a",
+    "WANDB_KEY=a",
+    'CFG={"api_key": "a"}',
+    "OPTS=--hub_token=x",
+    "OPTS=--hub_token x",
+    "https://verysecretvalue99@host/x",
+    "https://1a2b3c4d@host",
+    "http://h/x?api_key=abc",
+    "http://h/x?token=abc",
+    "http://h/x?a=1&access_token=abc",
+    "https://me:pa/ss@host/x",
+    "wandb_v1_AAAAAAAAAAAAAAAAAAAAAAAA_bbbbbbbbbbbb",
+    "--x 1 --hub_token plainword",
+    "--API-KEY=plainword",
+    "HF_TOKEN=plainword",
+    "A=1 'my_password=plainword'",
+    "DB_PASSWORD=plainword x",
+    "db.password=plainword",
+    "--aws_secret_access_key plainword",
+    "--access_key plainword",
+    "--wandb_key=plainword",
+    "--password -plainword",
+    "--token plainword",
+    "-token plainword",
+    "PGPASSWORD=plainword DB_PASS=plainword",
+    "-H 'X-Api-Key: abc'",
+    "FOO_KEY=a1b2c3d4e5f6a7b8c9d0",
+    "--foo_token verysecretvalue99",
+    "{api_key: X}",
+    "a: {password: X}",
+    "password: X",
+    'os.environ["HF_TOKEN"] = "x"',
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "MY_SECRETS=x",
+    "api_key=nullable",
+    "token ghp_AAAAAAAAAAAAAAAAAAAAAAAA",
+    "--secret s",
+    "--client-secret=s",
+    "https://verysecretvalue99@host/x?a=b",
+    "s3://b?X-Amz-Signature=abc",
+    "AccountKey=abc",
+    "curl -H 'Authorization: Bearer abc'",
+    "wandb login --relogin --api_key abc",
+]
+ORDINARY = [
+    "/data/sk_learn_text_classification_v1",
+    "https://host:8080/x",
+    "s3://bucket/a@b",
+    "user@host:/x",
+    "hf_short",
+    "--tokenizer a --token_type b --pad_token c --x=y --secret",
+    "--pad_token=<pad> --eos_token '</s>' --max_token=5",
+    "max_token=5 secret_sauce=1 token=<unk> pad_token=<pad> model.tokenizer=x",
+    "HF_TOKEN A=b TOKENS=3 OMP_NUM_THREADS=4",
+    "TOKENIZERS_PARALLELISM=false",
+    "NUM_TOKENS=4 KEYBOARD=us MONKEY=1",
+    "--key_file k.pem",
+    "--image_special_token @@",
+    "--use_auth_token True",
+    "--use_auth_token=False --bf16",
+    '{"hub_token": null, "use_auth_token": false}',
+    '{"use_reentrant": false, "max_new_tokens": 512, "eos_token": "</s>"}',
+    "git@github.com:a/b.git",
+    "ssh://git@github.com/a/b",
+    "https://me@bitbucket.org/a.git",
+    "http://host:8080/users/@me",
+    "/data/task-specific-finetuning-run-with-a-long-name",
+    "--sort_key length --prompt_key messages_v2",
+    "FOO_KEY=label",
+    "--image_key observation.images.top",
+    "api_key_env=WANDB_API_KEY",
+    "--system_prompt 'You keep a secret: never tell. Password: unknown'",
+    "--first_pass 1 --num_pass=2",
+    "hub_token=${oc.env:HF_TOKEN}",
+    "--output_dir /outputs/secret_garden --key_path /x/key",
+    "qwen_token=<|im_end|>",
+    "CUDA_VISIBLE_DEVICES=0,1",
+    "http://h/x?a=1&b=2",
+    "--attn_auth none",
+    "wandb_v1",
+    '{"url": "http://h:80/x", "mail": "x@y.z"}',
+    "--author me --compass 1 --pathology_keys x",
+    "http://[::1]:8080/x@y",
+    "docker://reg.io:5000/x@sha256:abcdef",
+    "--lora_target_modules all-linear --keys a b",
+    "task-aware-long-name-of-a-checkpoint",
+    '{"pad_token": "<pad>", "token_type_ids": true}',
+    "--loss_type secretive",
+    "password",
+    "HF_TOKEN",
+    "a:b@c",
+    "https://h/p@v1.0",
+    "--password",
+    "key=value",
+    '{"api_key": null, "hub_token": "", "password": false}',
+]
+LONG = ["a", "://", "://a:b/", "password", "api_key ", "token=", "--a_token ", "eyJ", "eyJ-", "sk-", "-----BEGIN ", "_key_",
+        "a_SECRET_A", "passwordtrue=tru", "{token:", "https://1a1a", " ", "-", "&a", "1a"]  # fmt: skip
+"""Pieces of which a rule that tries each of its ways would make hours."""
+
+
+def in_bash(texts: list[str], locale: str) -> list[str]:
+    done = subprocess.run(["bash", "-c", f"set -euo pipefail\n{FUNCTION}\n{ASK}"], input="\0".join(texts) + "\0", text=True,
+                          capture_output=True, timeout=60, env={"PATH": "/usr/bin:/bin", "LC_ALL": locale})  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_bash_says_of_each_text_what_python_says(locale: str) -> None:
+    assert [text for text in SECRET if not secrets.looks_secret(text)] == []
+    assert [text for text in ORDINARY if secrets.looks_secret(text)] == []
+    said = in_bash(SECRET + ORDINARY, locale)
+    wanted = ["secret"] * len(SECRET) + ["none"] * len(ORDINARY)
+    wrong = [text for text, one, other in zip(SECRET + ORDINARY, said, wanted, strict=True) if one != other]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("text", SECRET)
+def test_what_is_hidden_is_no_secret_any_more(text: str) -> None:
+    hidden = secrets.hidden_text(text)
+    assert secrets.HIDDEN in hidden
+    assert not secrets.looks_secret(hidden)
+
+
+def test_a_rule_finds_nothing_without_one_of_its_hints() -> None:
+    for text in SECRET:
+        small = text.lower()
+        forms = any(hint in text for hint in secret_rules.LOOK_HINTS) or "://" in text
+        assert forms or any(hint in small for hint in secret_rules.HINTS), text
+
+
+@pytest.mark.parametrize("piece", LONG)
+def test_a_hundred_kilobytes_take_no_time_in_either(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    begun = time.process_time()
+    secrets.hidden_text(f"{text} token")
+    secrets.hidden_code(text)
+    assert time.process_time() - begun < 3
+    in_bash([text], "C.UTF-8")
+
+
+@pytest.mark.parametrize("name", ["HF_TOKENS", "GITHUB_PAT", "SENTRY_DSN", "REDIS_AUTH", "OPENAI_KEY", "MYAPIKEY", "WANDB_KEY",
+                                  "my_token", "Hf_Token", "AWS_SECRET_ACCESS_KEY"])  # fmt: skip
+def test_a_variable_of_such_a_name_is_a_secret(name: str) -> None:
+    assert secrets.is_secret_name(name)
+    assert secrets.is_secret_variable(name, "x")
+
+
+@pytest.mark.parametrize(
+    "name", ["MAX_TOKENS", "NUM_TOKENS", "TOKENIZER", "TOKEN_TYPE", "FOO_KEY", "SORT_KEY", "FIRST_PATH"]
+)
+def test_a_doubtful_name_is_one_where_its_value_looks_like_one(name: str) -> None:
+    assert not secrets.is_secret_name(name)
+    assert not secrets.is_secret_variable(name, "label")
+    assert secrets.is_secret_variable("FOO_KEY", "a1b2c3d4e5f6a7b8c9d0")
