@@ -5,15 +5,25 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from pathlib import Path
 
 
 def write_bytes(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Replace `path` with `data` in one step; OSError if that is impossible, with nothing left behind."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Replace `path` with `data` in one step; OSError if that is impossible, with nothing left behind.
+
+    `mode` is a new file's; one that is there keeps its own permissions.
+    """
+    beside = path.with_name(f".prl-tui-{os.urandom(6).hex()}.tmp")  # shorter than a name may be, whatever `path` is
+    kept = _permissions(path)
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        descriptor = os.open(
+            beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode if kept is None else kept
+        )
         with os.fdopen(descriptor, "wb") as file:
+            if kept is not None:
+                with contextlib.suppress(OSError):  # a file system without permissions
+                    os.fchmod(file.fileno(), kept)  # what the umask took away
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -28,6 +38,15 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o644) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _permissions(path: Path) -> int | None:
+    """Those of a regular file, None where there is none."""
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_mode & 0o777 if stat.S_ISREG(found.st_mode) else None
 
 
 def write_text(path: Path, text: str, mode: int = 0o644) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts
@@ -17,7 +16,7 @@ def facts_here(config: RunConfig, rows: int | None = None, use_env: bool = False
 
     `share`: GPUs that a run has reserved may be used all the same.
     """
-    known = facts.look_up(config, Path.cwd(), history.pace(paths.runs_dir(), config))
+    known = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
     if rows is not None:
         known = replace(known, rows=rows)
     found = reserved.known(

@@ -6,7 +6,6 @@ import argparse
 import importlib.util
 import os
 import sys
-from pathlib import Path
 
 from prl_tui.cli import running, sources, streams, watching
 from prl_tui.cli.exits import CommandError, Exit
@@ -21,7 +20,7 @@ def config(sets: list[str]) -> RunConfig:
     """The demo's run config, as the app has it; where nobody may write, its outputs lie beside the runs."""
     recipe = sources.catalog(only="demo", quiet=True).recipes["demo"]
     base = resolve(recipe, recipe.data.default_preset)
-    if not os.access(Path.cwd(), os.W_OK):
+    if not os.access(paths.here(), os.W_OK):
         base = base.with_values({"output_dir": str(paths.state_dir() / "demo")}, Source.SET)
     return sources.change(base, sets, [])
 

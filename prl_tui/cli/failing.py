@@ -31,13 +31,31 @@ def lines(one: Overview, see: bool = True) -> list[str]:
     why = _why(one)
     path = why["file"]
     told = [t("✗ the first cause: {reason}", reason=one.cause.words())] if one.cause is not None else []
+    if one.why:
+        told.append(f"  {one.why}")
+    if one.cause is None:
+        told.append("  " + (t("the last lines of its log:") if why["lines"] else t("it wrote nothing")))
     told += [f"  │ {line}" for line in why["lines"]]
     if path:
         told.append("  " + t("the whole log: {path}, line {n}", path=path, n=why["line"]))
-    if see:
-        rank = f" --rank {why['rank']}" if why["rank"] is not None else ""
-        told.append("  " + t("see: prl-tui logs {id}{rank}", id=one.id, rank=rank))
+    if see and (path or one.cause is not None):
+        told.append("  " + see_words(one))
+        if (rank := _speechless(one)) is not None:
+            told.append("  " + t("what rank {rank} said last: prl-tui logs {id} --rank {rank}", id=one.id, rank=rank))
     return told
+
+
+def see_words(one: Overview) -> str:
+    """`see: prl-tui logs ID --rank 1`: the command that shows the log in which the cause stands."""
+    cause = one.cause
+    rank = f" --rank {cause.rank}" if cause is not None and cause.path not in {None, one.folder.output} else ""
+    return t("see: prl-tui logs {id}{rank}", id=one.id, rank=rank)
+
+
+def _speechless(one: Overview) -> int | None:
+    """The rank that failed and whose own log does not say why, where it has one."""
+    rank = one.cause.rank if one.cause is not None and one.cause.path == one.folder.output else None
+    return rank if rank in {log.rank for log in one.view.ranks} else None
 
 
 def as_data(one: Overview) -> dict[str, Any] | None:
@@ -53,6 +71,7 @@ def _why(one: Overview) -> dict[str, Any]:
     shown, line = causes.shown(path, number)
     return {
         "text": cause.text if cause is not None else "",
+        "why": one.why,
         "rank": cause.rank if cause is not None else None,
         "file": str(path) if shown else "",
         "line": line + 1 if shown else None,

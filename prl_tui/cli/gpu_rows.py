@@ -8,6 +8,7 @@ import time
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import print_json
 from prl_tui.i18n import pad, t
+from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.runs.folder import RunFolder
 from prl_tui.telemetry import gpu_history
 from prl_tui.telemetry.gpu_history import GPU_COLUMNS, HOST_COLUMNS, Header, Numbers, Row
@@ -25,6 +26,7 @@ def rows(folder: RunFolder, args: argparse.Namespace) -> int:
         raise CommandError(t("run {id} has no record of its GPUs.", id=folder.id), Exit.NO_RUN)
     found = gpu_history.read(path) if args.lines is None else gpu_history.tail(path, args.lines)
     before: Header | None = None
+    problem = ""
     for header, row in found:
         if args.json:
             print_json(_data(header, row), None)
@@ -33,6 +35,9 @@ def rows(folder: RunFolder, args: argparse.Namespace) -> int:
             for index, uuid, name, _ in header.gpus:
                 print(t("GPU {index}: {name}, {uuid}", index=index, name=name, uuid=uuid))
         before = header
+        if row.problem and row.problem != problem:  # once, not in each of its rows
+            print(t("GPUs not read: {reason}", reason=GpuFault(row.problem).sentence))
+        problem = row.problem
         print(_line(header, row))
     return Exit.OK
 
@@ -58,8 +63,6 @@ def _line(header: Header | None, row: Row) -> str:
     for n, one in enumerate(row.gpus):
         index = header.gpus[n][0] if header is not None and n < len(header.gpus) else n
         parts.append(f"GPU {index}{_gpu(one)}")
-    if row.problem:
-        parts.append(t("GPUs not read: {code}", code=row.problem))
     busy, memory, load, _ = (*row.host, None, None, None, None)[:4]
     parts.append(
         t(

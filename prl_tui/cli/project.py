@@ -11,7 +11,7 @@ from prl_tui.machine import paths
 
 def folders(ask: bool = True) -> list[Path]:
     """Where recipes and presets are read from."""
-    project = paths.project_dir(Path.cwd())
+    project = paths.project_dir(paths.here())
     if not project.is_dir():
         return paths.own_recipe_dirs()
     from prl_tui.machine import trust

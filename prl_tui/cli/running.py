@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from prl_tui.cli import box, settings, sources
 from prl_tui.cli.exits import CommandError, Exit
@@ -24,6 +23,10 @@ from prl_tui.runs.folder import RunFolder
 
 def launch(args: argparse.Namespace) -> int:
     """`prl-tui launch SOURCE`: check for this box, then start."""
+    if args.promote:
+        from prl_tui.cli import smoking
+
+        smoking.must_be_run(args.source)
     config = sources.load(args)
     more: dict[str, object] = {}
     if args.promote or args.smoke is not None:
@@ -80,7 +83,9 @@ def job_of(
     """
     try:
         total = report.steps.logged if report.steps is not None else None
-        return plans.job(launch_plans.build(report.config), Path.cwd(), total=total, more=more, gpus=gpus, share=share)
+        return plans.job(
+            launch_plans.build(report.config), paths.here(), total=total, more=more, gpus=gpus, share=share
+        )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
@@ -136,7 +141,10 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
         )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
+    from prl_tui.cli import failing, watching
+
     if code is None:
+        watching.tell_alive(folder)
         if as_json:
             print_json({"id": folder.id, "folder": str(folder.path)}, None)
         return Exit.OK
@@ -144,12 +152,8 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
     if stopped and one.status.stopped_by_person:  # whatever code the engine gives then: torchrun's is 1
         code = 128 + stopped[0]
     elif one.smoke is not None:
-        print(one.smoke.words(), file=sys.stderr)
         code = Exit.OK if one.smoke.passed else code or Exit.FINDINGS
-    from prl_tui.cli import failing
-
-    if not stopped:
-        failing.tell(one)
+    watching.tell_end(one)
     if as_json:
         print_json({**overview.as_data(one), "code": int(code), "cause": failing.as_data(one)}, None)
     return code

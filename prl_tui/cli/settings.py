@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import print_json, write_exact
-from prl_tui.core import assess, checks, stacks
+from prl_tui.core import assess, checks, stacks, wordlist
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
@@ -32,7 +32,7 @@ def recipes(args: argparse.Namespace) -> int:
     if args.trust:
         from prl_tui.machine import paths, trust
 
-        trust.remember(paths.project_dir(Path.cwd()), args.trust == "yes")
+        trust.remember(paths.project_dir(paths.here()), args.trust == "yes")
     found = sources.catalog()
     if args.json:
         listed = [_recipe_data(recipe) for recipe in found.recipes.values()]
@@ -88,9 +88,9 @@ def presets(args: argparse.Namespace) -> int:
 def _with_files_here(config: RunConfig) -> Batch | None:
     if not config.recipe.data.write:
         return None
-    from prl_tui.machine import given_files
+    from prl_tui.machine import given_files, paths
 
-    return given_files.batch(config, Path.cwd())
+    return given_files.batch(config, paths.here())
 
 
 def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
@@ -123,7 +123,7 @@ def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
         "type": field.type,
         "group": field.group,
         "label": str(field.label),
-        "help": str(field.help),
+        "help": wordlist.about(field),
         "unit": str(field.unit),
         "default": field.default,
         "min": field.min,
@@ -189,9 +189,9 @@ def _found(config: RunConfig) -> dict[str, tuple[str, ...]]:
     """What the config's patterns match here; nothing where the data lies elsewhere."""
     if not any(field.glob for field in config.recipe.fields):
         return {}
-    from prl_tui.machine import facts
+    from prl_tui.machine import facts, paths
 
-    return {key: names for key, names in facts.matches(config, facts.base_of(config, Path.cwd())).items() if names}
+    return {key: names for key, names in facts.matches(config, facts.base_of(config, paths.here())).items() if names}
 
 
 def _effective(config: RunConfig, given: tuple[object, ...]) -> RunConfig:
@@ -207,9 +207,9 @@ def _given(config: RunConfig) -> tuple[object, ...]:
     """The person's own config files, where they lie here."""
     if not config.recipe.data.write:
         return ()
-    from prl_tui.machine import facts, given_files
+    from prl_tui.machine import facts, given_files, paths
 
-    return given_files.look(config, facts.base_of(config, Path.cwd()))
+    return given_files.look(config, facts.base_of(config, paths.here()))
 
 
 def _count_rows(config: RunConfig) -> int | None:
@@ -218,11 +218,13 @@ def _count_rows(config: RunConfig) -> int | None:
 
     keys = [key for key in config.recipe.data.batch.rows if key in config.settings]
     base = paths.expanded(str(config.value("workdir") or "")) if "workdir" in config.settings else Path()
-    if not any(paths.is_file(base / name) or "*" in name for key in keys for name in config.text(key).split()):
+    values = (config.value(key) for key in keys)
+    names = [str(name) for value in values for name in (value if isinstance(value, tuple) else (value or "",))]
+    if not any(paths.is_file(base / name) or "*" in name for name in names):
         return None
     from prl_tui.machine import rows
 
-    return rows.training(config, Path.cwd())
+    return rows.training(config, paths.here())
 
 
 def lines(report: Report) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from prl_tui.cli import box
+from prl_tui.cli import box, sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import checks
 from prl_tui.core.config import RunConfig
@@ -27,7 +26,7 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
         raise CommandError(t("--smoke {n}: at least one step is needed; --smoke 2 would work.", n=args.smoke))
     facts = box.facts_here(config, use_env=args.use_env)
     try:
-        short, wanted = smokes.prepare(checks.check(config, facts, args.stack or ""), facts, args.smoke, Path.cwd())
+        short, wanted = smokes.prepare(checks.check(config, facts, args.stack or ""), facts, args.smoke, paths.here())
     except OSError as error:
         told = t("{path} cannot be written: {reason}", path=error.filename, reason=error.strerror or error)
         raise CommandError(told, Exit.IMPOSSIBLE) from None
@@ -36,10 +35,20 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
     return short, {smokes.KEY: smokes.record(wanted)}
 
 
+def must_be_run(source: str) -> None:
+    """CommandError with exit code 3 where --promote gets what is nothing at all, with 2 for what is no run."""
+    folder = store.find(paths.runs_dir(), source)
+    if isinstance(folder, RunFolder):
+        return
+    if paths.exists(source) or sources.catalog(quiet=True).find(source.partition("/")[0]) is not None:
+        raise CommandError(t("--promote needs the run of a smoke test as SOURCE; {name} is none.", name=source))
+    raise CommandError(f"{folder.sentence}.", Exit.NO_RUN)
+
+
 def _promoted(args: argparse.Namespace, config: RunConfig) -> RunConfig:
     folder = store.find(paths.runs_dir(), args.source)
-    if not isinstance(folder, RunFolder):
-        raise CommandError(t("--promote needs the run of a smoke test as SOURCE; {name} is none.", name=args.source))
+    if not isinstance(folder, RunFolder):  # it was removed just now
+        raise CommandError(f"{folder.sentence}.", Exit.NO_RUN)
     full = smokes.promoted(folder.info(), config)
     if full is None:
         raise CommandError(t("run {id} is no smoke test: `prl-tui launch {id}` starts it again.", id=folder.id))

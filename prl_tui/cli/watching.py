@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from prl_tui.cli import failing, running, streams
 from prl_tui.cli.exits import CommandError, Exit
@@ -48,7 +47,7 @@ def _found(name: str) -> RunFolder:
     try:
         return running.find(name)
     except CommandError:
-        one = bare.find(name, Path.cwd())
+        one = bare.find(name, paths.here())
         if one is not None:
             ours = bare.own(one, store.list_runs(paths.runs_dir())) if isinstance(one, BareRun) else None
             return ours or one
@@ -78,11 +77,21 @@ def tell_after(folder: RunFolder) -> None:
         failing.tell(one, see=False)
         return
     if one.status.state in ALIVE:
-        print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
+        tell_alive(folder)
         return
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
-    print("\n".join(ending(one)), file=sys.stderr)
-    failing.tell(one, see=False)
+    tell_end(one)
+
+
+def tell_alive(folder: RunFolder) -> None:
+    """On stderr: the run goes on, and how it is found again."""
+    print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
+
+
+def tell_end(one: Overview) -> None:
+    """On stderr: how a run ended, and why where it failed."""
+    print("\n".join(verdict(one)), file=sys.stderr)
+    failing.tell(one)
 
 
 def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
@@ -96,7 +105,7 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
         for line in told.news(one):
             print(line, flush=True)
         if goal is not None and _goes_on(one) and events.reached(goal, one):
-            print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
+            tell_alive(folder)
             return _code_at(goal)
     print("\n".join(ending(one)), flush=True)
     failing.tell(one, see=False)
@@ -166,7 +175,7 @@ class _Told:
     def __init__(self) -> None:
         self.phase = ""
         self.step = -1
-        self.checkpoints = 0
+        self.checkpoints: set[str] = set()
         self.quiet = 0.0
 
     def news(self, one: Overview) -> list[str]:
@@ -178,11 +187,13 @@ class _Told:
         if view.progress is not None and view.progress.step != self.step:
             self.step = view.progress.step
             lines.append(step_line(view))
-        for checkpoint in view.checkpoints[self.checkpoints :]:
-            lines.append(t("checkpoint {path}", path=checkpoint.path))
-        self.checkpoints = len(view.checkpoints)
+        paths_ = [checkpoint.path for checkpoint in view.checkpoints]
+        lines += [t("checkpoint {path}", path=path) for path in paths_ if path not in self.checkpoints]
+        self.checkpoints |= set(paths_)
         if one.quiet is not None and one.quiet >= 2 * self.quiet:  # told at once, then ever more rarely
             lines.append("! " + overview.reason(one))
+            if not self.quiet:
+                lines.append("  " + t("where each rank stands: prl-tui stacks {id}", id=one.id))
             self.quiet = one.quiet
         elif one.quiet is None:
             self.quiet = 0.0
@@ -210,6 +221,18 @@ def step_line(view: RunView) -> str:
 
 def ending(one: Overview) -> list[str]:
     """How a run ended: its state, the reason, and where to look."""
+    lines = verdict(one)
+    if isinstance(one.folder, BareRun):
+        return lines
+    if one.cause is not None:
+        lines.append(f"  {plain(one.cause.words())}")
+    if one.status.state not in {"finished", "stopped"}:
+        lines.append("  " + failing.see_words(one))
+    return lines
+
+
+def verdict(one: Overview) -> list[str]:
+    """How a run ended, without the cause that `failing` shows below it."""
     status = one.status
     if isinstance(one.folder, BareRun):
         return [f"{overview.state_word(status.state)}: {status.detail}"]
@@ -220,10 +243,6 @@ def ending(one: Overview) -> list[str]:
         lines.append(("✓ " if one.smoke.passed else "✗ ") + one.smoke.words())
         if one.smoke.passed:
             lines.append("  " + t("the full run: prl-tui launch {id} --promote", id=one.id))
-    why = overview.reason(one)
-    if why:
+    if one.cause is None and (why := overview.reason(one)):
         lines.append(f"  {plain(why)}")
-    if one.status.state not in {"finished", "stopped"}:
-        rank = f" --rank {one.cause.rank}" if one.cause is not None and one.cause.rank is not None else ""
-        lines.append("  " + t("see: prl-tui logs {id}{rank}", id=one.id, rank=rank))
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from prl_tui.core import values
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, find_key, nearest_override
 from prl_tui.core.findings import Facts, Finding, Fix
@@ -49,6 +50,39 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
         yield Finding("takes-time", "note", "max_steps", message)
 
 
+FAULTS = {"fail_step": "fail_rank", "hang_step": "hang_rank"}
+"""A step at which something is played on purpose → the field that says for which rank."""
+
+
+def late(config: RunConfig, steps: Steps | None) -> Iterator[Finding]:
+    """Steps that the run never comes to: what should happen there does not."""
+    total = steps.total if steps else None
+    for key, rank in FAULTS.items():
+        step = config.number(key) if key in config.settings else None
+        if step is None or rank not in config.settings:
+            continue
+        if config.value(rank) is None:
+            message = t("{key} {step} does nothing while {rank} is not set.", key=key, step=step, rank=rank)
+            yield Finding("step-without-rank", "warning", key, message)
+        elif total is not None and step > total:
+            yield _never(config, key, step, total)
+    warmup = config.number("warmup_steps") if "warmup_steps" in config.changed() else None
+    if total is not None and warmup is not None and total > 1 and warmup >= total:
+        message = t(
+            "The learning rate rises for {warmup} steps, and the run has {total}: it never reaches its peak.",
+            warmup=f"{warmup:,}",
+            total=f"{total:,}",
+        )
+        yield Finding("warmup-beyond-end", "warning", "warmup_steps", message)
+
+
+def _never(config: RunConfig, key: str, step: int, total: int) -> Finding:
+    message = t("{key} {step} never comes: the run ends after step {total}.", key=key, step=step, total=total)
+    label = config.recipe.by_key[key].label
+    fix = Fix({key: total}, t("{label} {old} → {new}", label=label, old=step, new=total))
+    return Finding("step-beyond-end", "warning", key, message, "", (fix,))
+
+
 def span(seconds: float) -> str:
     """A length of time in words: `3.2 hours`."""
     if seconds < 5400:
@@ -72,6 +106,31 @@ def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
         calls=f"{batch.global_batch * each:,}",
     )
     yield Finding("evaluator-cost", "note", key, message)
+
+
+def left_out(config: RunConfig) -> Iterator[Finding]:
+    """Numbers of the batch that nobody gives: the verdict is for what the program takes then."""
+    for field in config.recipe.fields:
+        setting = config.settings[field.key]
+        if field.unset is not None and not setting.problem and config.value(field.key) is None:
+            message = t("{key} is not set: the program takes {value}.", key=field.key, value=field.unset)
+            yield Finding("left-out", "note", field.key, message)
+
+
+def beyond_known(config: RunConfig) -> Iterator[Finding]:
+    """Values above what is known to work."""
+    for field in config.recipe.fields:
+        value = config.value(field.key) if field.worked is not None else None
+        if field.worked is not None and isinstance(value, (int, float)) and value > field.worked:
+            message = t("{key}: {value} is more than is known to work, {most}.",
+                        key=field.key, value=values.show(field, value), most=f"{field.worked:g}")  # fmt: skip
+            most = type(value)(field.worked)
+            label = t(
+                "{label} {old} → {new}", label=field.label, old=config.text(field.key), new=values.show(field, most)
+            )
+            yield Finding(
+                "beyond-known", "warning", field.key, message, str(field.help), (Fix({field.key: most}, label),)
+            )
 
 
 def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Finding]:

@@ -14,13 +14,18 @@ from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value, replace
 
 PARTS = (
-    "nproc_per_node", "nnodes", "node_rank", "master_addr", "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
+    "nproc_per_node", "nnodes", "node_rank", "master_addr", "fail_rank", "hang_rank",
+    "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
     "num_generations_eval", "steps_per_generation", "generation_batch_size", "per_device_eval_batch_size",
     "global_batch_size", "batch_size", "micro_batch_size", "train_batch_size", "sequence_parallel_size",
     "eval_strategy", "val_dataset", "split_dataset_ratio", "cuda_visible_devices",
     "num_infer_workers", "use_vllm", "use_lmdeploy", "deepspeed",
     "vllm_tensor_parallel_size", "tensor_parallel_size", "async_generate",
 )  # fmt: skip
+
+
+RANKS = ("fail_rank", "hang_rank")
+"""Parts that name one process among those of all nodes, from 0."""
 
 
 class Assessment(Value):
@@ -79,7 +84,7 @@ def case(
         for part in PARTS
         if recipe.part(part) in recipe.by_key and (recipe.part(part) != part or part not in played)
     }
-    found = {part: config.value(key) for part, key in keys.items()}
+    found = {part: _taken(config, key) for part, key in keys.items()}
     parts = {key: part for part, key in keys.items()}
     followers = {}
     for part, key in keys.items():
@@ -93,6 +98,12 @@ def case(
         recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
         frozenset(part for part, key in keys.items() if key in fixed),
     )  # fmt: skip
+
+
+def _taken(config: RunConfig, key: str) -> Any:
+    """A field's value, or what the program takes where nobody gives it one."""
+    value = config.value(key)
+    return config.recipe.by_key[key].unset if value is None and not config.settings[key].problem else value
 
 
 def needs_gpu(config: RunConfig) -> bool:
@@ -178,6 +189,7 @@ def assess(case: Case) -> Assessment:
         if "master_addr" in value
         else []
     )
+    met += layout.ranks(worked.world, {part: _int(value.get(part)) for part in RANKS})
     return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed), *met))
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from prl_tui.core import constraints, repairs, space
-from prl_tui.core.assess import Case
+from prl_tui.core.assess import RANKS, Case
 from prl_tui.core.config import RunConfig
 from prl_tui.core.space import Space
 
@@ -16,12 +16,14 @@ TUNABLE = (
     "num_generations", "per_device_train_batch_size", "per_device_eval_batch_size", "num_generations_eval",
     "global_batch_size", "batch_size", "train_batch_size", "micro_batch_size", "steps_per_generation",
     "generation_batch_size", "gradient_accumulation_steps", "num_infer_workers", "vllm_tensor_parallel_size",
-    "tensor_parallel_size", "sequence_parallel_size", "async_generate", "node_rank", "nproc_per_node", "nnodes",
+    "tensor_parallel_size", "sequence_parallel_size", "async_generate", "fail_rank", "hang_rank", "node_rank", "nproc_per_node", "nnodes",
     "cuda_visible_devices",
 )  # fmt: skip
 
 OPTIONAL = {"steps_per_generation", "generation_batch_size", "num_generations_eval", "tensor_parallel_size"}
 """Fields that can be left out."""
+
+FROM_ZERO = {"node_rank", *RANKS}
 
 LISTED = 1024
 """The longest list of GPUs that is written out."""
@@ -57,7 +59,7 @@ class Hunt(NamedTuple):
 
     def _bounds(self, part: str) -> tuple[int, int]:
         field = self.config.recipe.by_key[self.config.recipe.part(part)]
-        least = 0 if part == "node_rank" else 2 if part == "num_generations" and self.case.rule == "grpo" else 1
+        least = 0 if part in FROM_ZERO else 2 if part == "num_generations" and self.case.rule == "grpo" else 1
         high = int(field.max) if field.max is not None else 1 << 20
         if part == "nproc_per_node" and self.case.node_gpus and self.case.needs_gpu:
             high = min(high, self.case.node_gpus)

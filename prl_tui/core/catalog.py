@@ -18,10 +18,8 @@ from prl_tui.core.recipe import (
     RecipeFile,
     SharedFile,
     build,
-    field_of,
-    preset_of,
-    recipe_file_of,
 )
+from prl_tui.core.recipe_tables import field_of, preset_of, recipe_file_of
 from prl_tui.core.value import Value
 from prl_tui.core.values import cut
 from prl_tui.i18n import t

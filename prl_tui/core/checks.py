@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags
+from prl_tui.core import advice, assess, engine, flags, missing, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -35,12 +35,19 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     findings = _with_ways_out(heard, facts, stack_name, findings)
     findings += [_no_rows(config)] if empty else []
+    if any(broken.severity == "warning" for broken in found.violations):
+        from prl_tui.core import exact
+
+        findings = exact.with_ways_out(config, case, found, findings)
     findings += engine.versions(config, facts)
     findings += flags.findings(config, facts)
     findings += advice.length(schedule, length, facts)
+    findings += advice.late(config, length)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
+    findings += advice.left_out(config)
+    findings += advice.beyond_known(config)
     findings += advice.environment(config, facts)
     findings += advice.program(config)
     if config.recipe.data.write:
@@ -90,7 +97,7 @@ def _bad_values(config: RunConfig, found: Assessment) -> Iterator[Finding]:
         setting = config.settings[field.key]
         if setting.problem and (setting.value is None or field.key not in named):
             code = "out-of-range" if setting.value is not None else "bad-value" if setting.text else "missing-value"
-            yield Finding(code, "error", field.key, setting.problem, str(field.help))
+            yield Finding(code, "error", field.key, setting.problem, wordlist.about(field))
 
 
 def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterator[Finding]:
@@ -166,25 +173,11 @@ def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
 
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
-    found = [*engine.place(config, facts), *(_missing(config, path) for path in facts.missing_files)]
-    found += _patterns(config, facts)
+    found = [*engine.place(config, facts), *missing.findings(config, facts), *_patterns(config, facts)]
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts)
     return found
-
-
-def _missing(config: RunConfig, path: str) -> Finding:
-    message = t("{path} does not exist.", path=path)
-    if config.recipe.data.write:
-        from prl_tui.core import given
-
-        for template, name in given.wanted(config):
-            if name == path:
-                return Finding(
-                    "file-missing", "error", template.key, message, "", given.write_instead(config, template)
-                )
-    return Finding("file-missing", "error", "", message)
 
 
 def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:

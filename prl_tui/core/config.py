@@ -119,7 +119,7 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
-    if field.type in wordlist.QUOTED:  # what was typed may hold a secret
+    if field.type in wordlist.FREE:  # what was typed may hold a secret
         text = values.show(field, value) if value is not None else wordlist.without_secrets(text)
         secret = bool(problem and "…" in text)  # the sign of core.secrets
     elif secret:
@@ -132,7 +132,7 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
 def _without_secret(field: Field, raw: Any) -> tuple[Any, bool]:
     """What may be kept of a value, and whether anything had to go: known by the field's flag or variable, or by its look."""
     texts = [item for item in (raw if isinstance(raw, (list, tuple)) else (raw,)) if isinstance(item, str)]
-    if not texts or field.type in wordlist.QUOTED:  # those look at each of their words
+    if not texts or field.type in wordlist.FREE:  # those look at each of their words
         return raw, False
     from prl_tui.core import secrets
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from prl_tui.core.assess import Case, numbers
+from prl_tui.core.assess import RANKS, Case, numbers
 
 Guard = tuple[str, Literal["none", "set", "many"]]
 """A part and what it must be: not set, set, or more than 1."""
@@ -37,7 +37,8 @@ def of_case(case: Case) -> list[Constraint]:
     makers = {"grpo": _grpo, "global": _global, "minionerec-sft": _two_floors, "total": _total, "deepspeed": _triple}
     made = makers.get(case.rule)
     several_nodes = Constraint("covers", ("nnodes",), ("node_rank",), extra=1)
-    return [*(made(case) if made else ()), *_placement(case), several_nodes]
+    ranks = [Constraint("covers", WORLD, (part,), extra=1) for part in RANKS if part in case.values]
+    return [*(made(case) if made else ()), *_placement(case), several_nodes, *ranks]
 
 
 def _grpo(case: Case) -> Iterator[Constraint]:

@@ -42,6 +42,7 @@ WHAT = {
     "gpus-divide": mark("{gpus} visible GPUs cannot be shared evenly by {nproc} processes."),
     "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: visible {gpus}, processes {nproc}."),
     "node-rank-beyond": mark("node_rank {rank} must be below the number of nodes, {nodes}: they count from 0."),
+    "rank-beyond": mark("{name} {rank} must be below the number of processes, {world}: they count from 0."),
     "master-addr-loopback": mark("master_addr {address} is this machine alone: the other nodes cannot meet there."),
     "tensor-parallel-divides": mark("vLLM tensor parallel {tensor_parallel} does not divide {world} processes."),
 }  # fmt: skip
@@ -54,6 +55,7 @@ WHY = {
     "gradients-apart": mark("The program's forward pass goes around DDP, against what its guide says."),
     "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
     "node-rank-beyond": mark("The ranks wait for each other for minutes, and then stop."),
+    "rank-beyond": mark("The program refuses a rank that does not exist when it starts."),
     "master-addr-loopback": mark("Set it to the address of node 0, as the other nodes see it."),
     "devices-none": mark("torch reads indices such as 0,1, or UUIDs, and nothing from the first other word on."),
     "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),

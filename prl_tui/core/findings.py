@@ -101,6 +101,10 @@ class Facts(Value):
     pace_source: str = ""
     """Which run that was."""
     missing_files: tuple[str, ...] = ()
+    missing_values: Mapping[str, tuple[str, ...]] = {}
+    """Field → what it names that is plainly a path, and is not there."""
+    cut_paths: Mapping[str, tuple[str, ...]] = {}
+    """Field → its items, once those are joined again that a blank cut out of one path."""
     found: Mapping[str, tuple[str, ...]] = {}
     """Field → the files that its pattern matches, where that was looked at."""
     given: tuple[Any, ...] = ()

@@ -10,7 +10,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from prl_tui.core import constraints, repairs, space, values
-from prl_tui.core.assess import Assessment, Case, assess
+from prl_tui.core.assess import RANKS, Assessment, Case, assess
 from prl_tui.core.batch import Violation
 from prl_tui.core.candidates import OPTIONAL, TUNABLE, Hunt
 from prl_tui.core.config import RunConfig
@@ -59,6 +59,7 @@ INVOLVED: dict[str, set[str]] = {
     "async-generate-shares": WORKERS | {"async_generate"},
     "tensor-parallel-layout": WORKERS | {"tensor_parallel_size"},
     "node-rank-beyond": {"node_rank", "nnodes"},
+    "rank-beyond": {*RANKS, "nproc_per_node"},
     "devices-repeated": {"cuda_visible_devices"},
     "devices-none": {"cuda_visible_devices"},
     "devices-beyond-node": {"cuda_visible_devices"},
@@ -81,11 +82,17 @@ def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[s
     forced = frozenset(part for part in open_parts if _is_bad(sound, part))
     found = assess(case)
     if not forced and not found.errors:
-        return (_fix(config, always),) if always else ()
+        return (as_fix(config, always),) if always else ()
     works = _works(_hunt(config, case, found, forced))
     if works:
-        return tuple(_fix(config, {**_keys(config, changes), **always}) for changes in works[:MOST])
+        works.sort(key=lambda changes: len(_warned(assess(case.with_values(changes))) - _warned(found)))
+        return tuple(as_fix(config, {**_keys(config, changes), **always}) for changes in works[:MOST])
     return _all_back(config, judge)
+
+
+def _warned(found: Assessment) -> set[str]:
+    """What is warned of: a way out that brings a new warning comes after those that do not."""
+    return {violation.code for violation in found.violations if violation.severity != "error"}
 
 
 def _works(hunt: Hunt) -> list[dict[str, Any]]:
@@ -138,6 +145,8 @@ def _is_bad(config: RunConfig, part: str) -> bool:
 def _involved(case: Case, violation: Violation) -> set[str]:
     """The fields that a rule reads, and those that these follow."""
     read = INVOLVED.get(violation.code, PLACES)
+    if violation.code == "rank-beyond":
+        read = read.difference(RANKS) | {violation.part}
     if case.rule == "grpo":
         read = read - _idle(case)
     return read | {source for part, source in case.followers.items() if part in read}
@@ -309,10 +318,11 @@ def _all_back(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mappin
     if not changes or any(base.settings[key].problem for key in keys):
         return ()
     case, asked = judge(repairs.applied(config, changes))
-    return () if asked or assess(case).errors else (_fix(config, changes),)
+    return () if asked or assess(case).errors else (as_fix(config, changes),)
 
 
-def _fix(config: RunConfig, changes: Mapping[str, Any]) -> Fix:
+def as_fix(config: RunConfig, changes: Mapping[str, Any]) -> Fix:
+    """Changes as a fix that says them in words."""
     return Fix(dict(changes), listed(_words(config, key, value) for key, value in changes.items()))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prl_tui.core.batch import Violation, broken
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
@@ -122,3 +124,12 @@ def nodes(nnodes: int | None, rank: int | None, address: str | None) -> list[Vio
     if count > 1 and (not address or address.strip().lower().startswith(LOOPBACK)):
         found.append(broken("master-addr-loopback", "master_addr", "warning", address=address or "127.0.0.1"))
     return found
+
+
+def ranks(world: int | None, named: Mapping[str, int | None]) -> list[Violation]:
+    """Each process that a field names exists: part → its rank. Source: the demo's faults.py, which refuses others at its start."""
+    return [
+        broken("rank-beyond", part, name=part, rank=rank, world=world)
+        for part, rank in named.items()
+        if rank is not None and world is not None and rank >= world >= 1
+    ]

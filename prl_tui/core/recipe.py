@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from prl_tui import i18n
-from prl_tui.core import templates
 from prl_tui.core.templates import Template
 from prl_tui.core.value import Value, replace
 
@@ -51,10 +50,14 @@ class Field(Value, kw_only=True):
     unit: Text = EMPTY
     default: Any = None
     """None: not passed unless somebody sets it."""
+    unset: int | None = None
+    """The number that the program takes where it is not given one; None: unknown, or the rules do not read it."""
     template: bool = False
     """The default contains `{other_key}` and follows that field."""
     min: float | None = None
     max: float | None = None
+    worked: float | None = None
+    """The greatest value that is known to work, as the help says; a greater one is a warning."""
     multiple: int = 1
     """A whole number must be a multiple of it."""
     choices: tuple[str, ...] = ()
@@ -205,6 +208,10 @@ class RecipeFile(Value, kw_only=True):
     batch: Batch = Batch()
     files: tuple[str, ...] = ()
     """Files that must be there when a run starts, with `{field}` for what a field says."""
+    reasons: dict[str, Text] = {}
+    """An entry of `files` → why the program needs it, where its field says something else."""
+    hub: tuple[str, ...] = ()
+    """Fields that take a name on a hub or a path: what is plainly a path must be there when a run starts."""
     write: tuple[Template, ...] = ()
     """Files that the plan writes from the fields."""
     versions: dict[str, str] = {}
@@ -232,63 +239,6 @@ class PresetFile(Value, kw_only=True):
     schema: Literal[1]
     extends: str
     presets: dict[str, Preset]
-
-
-def text_of(table: Mapping[str, Any] | None) -> Text:
-    """A sentence in both languages from its table."""
-    return Text(**table) if table else EMPTY
-
-
-def field_of(table: Mapping[str, Any]) -> Field:
-    """A field from its table, which has been shape-checked."""
-    found = dict(table)
-    for name in ("label", "help", "unit"):
-        if name in found:
-            found[name] = text_of(found[name])
-    for name in ("choices", "words", "only_with"):
-        if name in found:
-            found[name] = tuple(found[name])
-    return Field(**found)
-
-
-def preset_of(table: Mapping[str, Any]) -> Preset:
-    """A preset from its table, which has been shape-checked."""
-    return Preset(table["values"], text_of(table.get("title")), text_of(table.get("help")))
-
-
-def outputs_of(table: Mapping[str, Any]) -> Outputs:
-    """Output shapes from their table, which has been shape-checked."""
-    anchors = tuple(Anchor(**anchor) for anchor in table.get("anchors", ()))
-    lists = {name: tuple(table[name]) for name in ("bars", "curves", "metric_lines") if name in table}
-    return Outputs(anchors=anchors, **lists)
-
-
-def smoke_of(table: Mapping[str, Any]) -> Smoke:
-    """What makes a run short, from its table, which has been shape-checked."""
-    lists = {name: tuple(table[name]) for name in ("rows", "cut", "failures") if name in table}
-    return Smoke(**{**table, **lists})
-
-
-def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
-    """A recipe file from its table, which has been shape-checked."""
-    found = dict(table)
-    found["title"], found["help"] = text_of(found["title"]), text_of(found.get("help"))
-    found["program"] = {
-        launcher: Program(**{**program, "command": tuple(program.get("command", ()))})
-        for launcher, program in found["program"].items()
-    }
-    found["field"] = tuple(field_of(field) for field in found.get("field", ()))
-    found["presets"] = {name: preset_of(preset) for name, preset in found.get("presets", {}).items()}
-    batch = dict(found.get("batch", {}))
-    lists = {name: tuple(batch[name]) for name in ("rows", "validation") if name in batch}
-    found["batch"] = Batch(**{**batch, **lists})
-    found["outputs"] = outputs_of(found.get("outputs", {}))
-    found["write"] = tuple(templates.template_of(one) for one in found.get("write", ()))
-    found["smoke"] = smoke_of(found.get("smoke", {}))
-    for name in ("arguments", "shared", "files"):
-        if name in found:
-            found[name] = tuple(found[name])
-    return RecipeFile(**found)
 
 
 class Recipe:

@@ -97,6 +97,9 @@ def _named(data: RecipeFile, keys: Collection[str]) -> None:
         )  # fmt: skip
     if data.default_preset and data.default_preset not in data.presets:
         raise ValueError(_unknown("default_preset", data.default_preset, list(data.presets)))
+    for entry in data.reasons:
+        if entry not in data.files:
+            raise ValueError(_unknown("reasons", entry, data.files))
     for name in data.presets:
         if not name.strip() or "/" in name or not name.isprintable():
             raise ValueError(
@@ -118,6 +121,7 @@ def _fields_named(data: RecipeFile) -> Iterator[tuple[str, str]]:
         yield f"batch.fields.{values.cut(part)}", key
     for place, named in (
         ("smoke", data.smoke.keys),
+        ("hub", data.hub),
         ("batch.rows", data.batch.rows),
         ("batch.validation", data.batch.validation),
     ):

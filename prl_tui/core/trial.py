@@ -10,6 +10,7 @@ from prl_tui.core import devices, flags
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import ORDER, Finding, Fix, Report
 from prl_tui.core.plan import build
+from prl_tui.core.signal_names import signal_name
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 
@@ -93,7 +94,7 @@ def _ended_early(trial: Trial) -> Iterator[Finding]:
         message = t("The probe ended with exit code {code}: {step}.", code=trial.code, **figures)
         yield Finding("probe-crashed", "error", "training_env", message, why)
     elif trial.end == "killed":
-        message = t("The probe was killed by signal {code}: {step}.", code=trial.code, **figures)
+        message = t("The probe was killed by {name}: {step}.", name=signal_name(trial.code), **figures)
         yield Finding("probe-killed", "error", "training_env", message, why)
     elif trial.end == "silent":
         message = t("The probe ended and said nothing of what it found.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from itertools import islice
 from typing import Any
 
@@ -51,6 +50,11 @@ def _unsendable(field: Field, raw: object) -> str:
     return ""
 
 
+def decimal(value: float) -> str:
+    """A float as people write it: `1e-6`."""
+    return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+
+
 def show(field: Field, value: object) -> str:
     """The text that a form shows and a program reads; "" for a value that is not set."""
     if value is None:
@@ -58,10 +62,10 @@ def show(field: Field, value: object) -> str:
     if isinstance(value, bool):
         return field.words[0] if value else field.words[1]
     if isinstance(value, float):
-        return repr(value).replace("e-0", "e-").replace("e+0", "e+")
+        return decimal(value)
     if isinstance(value, (list, tuple)):
         words = tuple(str(item) for item in value)
-        return wordlist.join(words) if field.type in wordlist.QUOTED else " ".join(words)
+        return wordlist.join(words) if field.type in wordlist.FREE else wordlist.shown(words)
     return _as_toml(value) if isinstance(value, dict) or hasattr(value, "isoformat") else str(value)
 
 
@@ -76,12 +80,13 @@ def example(field: Field) -> str:
         return _number_in(field)
     known = {
         "bool": field.words[0],
+        "str": "name",
         "gpus": "0,1",
         "json": "{}",
         "arguments": "--epochs 1",
         "variables": "OMP_NUM_THREADS=4",
     }
-    return known.get(field.type, "…")
+    return known.get(field.type, f"./{field.key}")
 
 
 def _number_in(field: Field) -> str:
@@ -220,13 +225,9 @@ def _choice(field: Field, raw: object) -> tuple[Any, str]:
     )  # fmt: skip
 
 
-_BLANKS = re.compile(r"[ \t\r\n]+")
-"""What separates words, as for a shell: a wide or a non-breaking blank is part of a name."""
-
-
 def _list(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, str):
-        return tuple(word for word in _BLANKS.split(raw) if word), ""
+        return wordlist.items(field, raw)
     items = raw if isinstance(raw, (list, tuple)) else (raw,)
     if not all(_is_word(item) for item in items):
         return None, _not_text(field, raw)
@@ -242,6 +243,11 @@ def _not_text(field: Field, raw: object) -> str:
     figures = {"key": field.key, "value": quote(raw), "example": example(field)}
     if field.type == "list":
         return t("{key}: {value} is not a list of texts; {example} would work.", **figures)
+    if isinstance(raw, (list, tuple)):
+        words = [str(item) for item in raw if _is_word(item)]
+        meant = _as_toml(",".join(words) if field.type == "gpus" else words[0]) if words else ""
+        figures["example"] = meant if 0 < len(meant) <= 60 else figures["example"]
+        return t("{key}: {value} is a list, and one text is needed; {example} would work.", **figures)
     return t("{key}: {value} is not a text; {example} would work.", **figures)
 
 
@@ -286,14 +292,20 @@ def cut(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
+def _key(key: str) -> str:
+    bare = key.isascii() and key.replace("-", "").replace("_", "").isalnum()
+    return key if bare else _as_toml(key)
+
+
 def _as_toml(raw: object) -> str:
     """A value as a file has it, as far as a sentence shows it."""
     if isinstance(raw, bool):
         return str(raw).lower()
     if isinstance(raw, str):
-        return f'"{raw[:80]}"'
+        return json.dumps(raw[:80], ensure_ascii=False)
     if isinstance(raw, dict):
-        return "{" + ", ".join(f"{name} = {_as_toml(one)}" for name, one in islice(raw.items(), 20)) + "}"
+        inner = ", ".join(f"{_key(str(name))} = {_as_toml(one)}" for name, one in islice(raw.items(), 20))
+        return f"{{ {inner} }}" if inner else "{}"
     if isinstance(raw, (list, tuple)):
         return f"[{', '.join(_as_toml(one) for one in raw[:20])}]"
     moment = getattr(raw, "isoformat", None)  # a date or a time; `datetime` is not imported for it

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
+from prl_tui import i18n
 from prl_tui.core.recipe import Field
 from prl_tui.i18n import t
 
 TYPES = ("list", "arguments", "variables")
 """Field types whose value is a list of words."""
-QUOTED = ("arguments", "variables")
-"""Those that read a shell's quotes. What they need is imported when a recipe has one."""
+FREE = ("arguments", "variables")
+"""Those that hold any words at all, secrets among them: each word is looked at."""
+_BLANKS = re.compile(r"[ \t\r\n]+")
+"""What separates words, as for a shell: a wide or a non-breaking blank is part of a name."""
+_SPECIAL = frozenset("'\"\\")
+_QUOTING = _SPECIAL | frozenset(" \t\r\n")
+"""What a word can hold only between quotes."""
 
 
 def split(text: str) -> tuple[str, ...]:
     """The words of a text, quotes and backslashes as `shlex` reads them; ValueError for a quote that is left open."""
+    if not _SPECIAL.intersection(text):  # most lists: nothing to import
+        return tuple(word for word in _BLANKS.split(text) if word)
     import shlex
 
     return tuple(shlex.split(text))
@@ -23,6 +33,24 @@ def join(words: tuple[str, ...]) -> str:
     import shlex
 
     return shlex.join(words)
+
+
+def about(field: Field) -> str:
+    """A field's help, and for a list how its items are typed."""
+    if field.type != "list":
+        return str(field.help)
+    typed = t("Blanks separate the items; one with a blank in it stands in quotes, as in a shell: 'my data.jsonl'.")
+    return f"{field.help}{typed}" if i18n.language() == "zh" else f"{field.help} {typed}"
+
+
+def items(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
+    """The items of a list and what is wrong with them, with the quotes that a shell reads."""
+    return _words(field, raw)
+
+
+def shown(words: tuple[str, ...]) -> str:
+    """The items of a list as `split` reads them back: only what cannot stand bare is quoted."""
+    return " ".join(word if word and _QUOTING.isdisjoint(word) else join((word,)) for word in words)
 
 
 def arguments(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
@@ -89,4 +117,4 @@ def _words(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
     try:
         return split(str(raw)), ""
     except ValueError:
-        return None, t("{key}: a quote is left open.", key=field.key)
+        return None, t("{key}: a quote is left open; {example} would work.", key=field.key, example="“'a b' c”")

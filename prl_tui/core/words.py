@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prl_tui.core.findings import Finding, Fix, Report
+from prl_tui.core.values import decimal
 from prl_tui.i18n import nt, t
 
 GLYPHS = {"error": "✗", "warning": "!", "note": "·"}
@@ -17,8 +18,10 @@ def arithmetic(report: Report) -> list[str]:
             lines.append(t("{formula} completions in a generation batch", formula=batch.formula))
         if batch.global_batch is not None and batch.prompts_per_step:
             lines.append(
-                t(
+                nt(
+                    "{batch} completions from {prompts} prompt in an optimizer step",
                     "{batch} completions from {prompts} prompts in an optimizer step",
+                    1 if batch.prompts_per_step == 1 else 2,
                     batch=f"{batch.global_batch:,}",
                     prompts=_plain(batch.prompts_per_step),
                 )
@@ -80,10 +83,18 @@ def _typed(fix: Fix) -> str:
 
     words: list[str] = []
     for key, value in fix.changes.items():
-        many = isinstance(value, (list, tuple))
-        text = join(map(str, value)) if many else str(value).lower() if isinstance(value, bool) else str(value)
-        words += ["--unset", key] if value is None else ["--set", f"{key}={text}"]
+        words += ["--unset", key] if value is None else ["--set", f"{key}={_word(value)}"]
     return join(words)
+
+
+def _word(value: object) -> str:
+    from shlex import join
+
+    if isinstance(value, (list, tuple)):
+        return join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return decimal(value) if isinstance(value, float) else str(value)
 
 
 def _plain(value: float) -> str:

@@ -137,10 +137,10 @@ def _functions(plan: LaunchPlan) -> list[str]:
 
 
 def _free(plan: LaunchPlan) -> list[str]:
-    """Functions for free arguments and variables, where a recipe has them."""
+    """Functions for lists, free arguments and variables, where a recipe has them."""
     types = {field.type for field in plan.config.recipe.fields}
     lines = []
-    if types.intersection(wordlist.QUOTED):
+    if types.intersection(wordlist.TYPES):
         told = t("has a quote that is left open: ")
         lines += [line.replace("TOLD", told) for line in bash_words.SPLIT]
     if "variables" in types:
@@ -181,10 +181,7 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
     if field.type in wordlist.TYPES:
         words = " ".join(literal(str(word)) for word in value or ())
         yield f"{name}=({words})"
-        if field.type in wordlist.QUOTED:
-            yield f'if from {variable}; then split {variable} "${variable}"; {name}=("${{found[@]}}"); fi'
-        else:
-            yield f'if from {variable}; then read -r -d "" -a {name} <<<"${variable}" || true; fi'
+        yield f'if from {variable}; then split {variable} "${variable}"; {name}=("${{found[@]}}"); fi'
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"

@@ -1,9 +1,10 @@
 """The batch and GPU rules of `core` once more, in bash, so that a script with overridden values still refuses.
 
-Every value has been matched against a plain decimal before any of this arithmetic sees it, and a rule whose value
-is not set is skipped, as in `core`. A property test compares the verdicts (tests/export/test_bash_rules.py). Where
-`core` only warns that torch reads a GPU list in an odd way, a script refuses it from the environment: nobody would
-read the warning. In the file itself it passed the check, with that warning.
+Every value has been matched against a plain decimal before any of this arithmetic sees it. A value that is not set
+counts as what the program takes then; where that is not known, the rule is skipped, as in `core`. A property test
+compares the verdicts (tests/export/test_bash_rules.py). Where `core` only warns that torch reads a GPU list in an odd
+way, a script refuses it from the environment: nobody would read the warning. In the file itself it passed the check,
+with that warning.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 
 from prl_tui.core import devices
-from prl_tui.core.assess import stack_of
+from prl_tui.core.assess import RANKS, stack_of
 from prl_tui.core.layout import LOOPBACK
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.stacks import Stack
@@ -27,7 +28,20 @@ def rules(plan: LaunchPlan) -> list[str]:
         recipe.data.batch.rule
     )
     lines = _devices(plan, stack) if _counts_gpus(plan) else []
-    return lines + (maker(plan, stack) if maker else []) + _nodes(plan)
+    return lines + (maker(plan, stack) if maker else []) + _nodes(plan) + _ranks(plan)
+
+
+def _ranks(plan: LaunchPlan) -> list[str]:
+    """Each process that a field names exists."""
+    world = f"{_number(plan, 'nproc_per_node', '0')} * {_number(plan, 'nnodes', '1')}"
+    lines = []
+    for part in RANKS:
+        if _key(plan, part):
+            told = t("{variable}=$named must be below the number of processes, $world: they count from 0.",
+                     variable=_override(plan, part))  # fmt: skip
+            lines += [f"world=$(( {world} )) named={_number(plan, part, '-1')}",
+                      *_refuse("(( world > 0 && named >= world ))", told)]  # fmt: skip
+    return lines
 
 
 def _nodes(plan: LaunchPlan) -> list[str]:
@@ -84,8 +98,10 @@ def _override(plan: LaunchPlan, part: str) -> str:
 
 
 def _number(plan: LaunchPlan, part: str, otherwise: str) -> str:
-    """A part's value in arithmetic; `otherwise` where it is not set or does not exist."""
+    """A part's value in arithmetic; where it is not set the program's own, else `otherwise`."""
     name = _var(plan, part)
+    unset = plan.config.recipe.by_key[_key(plan, part)].unset if name else None
+    otherwise = otherwise if unset is None else str(unset)
     return f"${{{name}:-{otherwise}}}" if name else otherwise
 
 

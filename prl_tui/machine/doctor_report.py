@@ -25,7 +25,7 @@ def folders(values: Mapping[str, str]) -> dict[str, Path]:
     """What needs room: here (checkpoints), the runs, models and data sets, scratch."""
     hub = Path(values.get("HF_HOME") or values.get("XDG_CACHE_HOME") or paths.home(values) / ".cache")
     return {
-        t("here"): Path.cwd(),
+        t("here"): paths.here(),
         t("runs"): paths.runs_dir(values),
         t("models"): hub,
         t("scratch"): Path(tempfile.gettempdir()),

@@ -13,7 +13,7 @@ from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
-from prl_tui.machine import environment, paths, rows
+from prl_tui.machine import environment, local_paths, paths, rows
 from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot, MigInstance
 
 RunOf = Callable[[int], str]
@@ -26,6 +26,8 @@ class Known(Value):
     rows: int | None = None
     val_rows: int | None = None
     missing_files: tuple[str, ...] = ()
+    missing_values: Mapping[str, tuple[str, ...]] = {}
+    cut_paths: Mapping[str, tuple[str, ...]] = {}
     given: tuple[Any, ...] = ()
     found: Mapping[str, tuple[str, ...]] = {}
     stack: str = ""
@@ -51,19 +53,21 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
     known, seen = _given(config, here)
     return Known(
-        rows.training(seen, here),
-        rows.validation(seen, here),
-        _missing(seen, here),
-        known,
-        matches(config, base_of(config, here)),
-        stack,
-        versions,
-        pace[0],
-        pace[1],
-        f"{place}: {words}" if words else "",
-        place if python is None and plan.activation.kind else "",
-        place if python is not None and found is None else "",
-        environment.lacks(plan, python),
+        rows=rows.training(seen, here),
+        val_rows=rows.validation(seen, here),
+        missing_files=_missing(seen, here),
+        missing_values=local_paths.missing(seen, base_of(config, here)),
+        cut_paths=local_paths.cut(seen, base_of(config, here)),
+        given=known,
+        found=matches(config, base_of(config, here)),
+        stack=stack,
+        versions=versions,
+        pace=pace[0],
+        pace_source=pace[1],
+        environment=f"{place}: {words}" if words else "",
+        no_environment=place if python is None and plan.activation.kind else "",
+        silent_environment=place if python is not None and found is None else "",
+        no_launcher=environment.lacks(plan, python),
     )
 
 
@@ -163,6 +167,8 @@ def here(
         silent_environment=found.silent_environment,
         no_launcher=found.no_launcher,
         missing_files=found.missing_files,
+        missing_values=found.missing_values,
+        cut_paths=found.cut_paths,
         given=found.given,
         found=found.found,
         inherited=inherited(os.environ),

@@ -38,7 +38,7 @@ def _sentence(code: str, details: Mapping[str, str]) -> str:
             library=values["library"],
             kernel=values["kernel"],
         )
-    if code in ("binding-shadowed", "hung", "reader-ended"):
+    if code in ("binding-shadowed", "hung", "reader-ended") and values:
         return _with_details(code, values)
     return _plain().get(code) or t("The NVIDIA driver reports: {message}", message=values.get("message", code))
 
@@ -60,6 +60,11 @@ def _with_details(code: str, values: dict[str, str]) -> str:
 
 def _plain() -> dict[str, str]:
     return {
+        "hung": t("The NVIDIA driver did not answer: a GPU may hang, `dmesg` on the host would show it"),
+        "reader-ended": t("The process that reads the GPUs ended by itself"),
+        "binding-shadowed": t(
+            "Another module named pynvml hides the one of nvidia-ml-py: uninstall the package pynvml"
+        ),
         "binding-missing": t("GPUs cannot be read without the Python package nvidia-ml-py: pip install nvidia-ml-py"),
         "no-driver": t("This box has no NVIDIA driver: libnvidia-ml.so.1 is not found"),
         "library-missing": t(

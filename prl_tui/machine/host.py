@@ -90,6 +90,15 @@ def memory(root: Path = Path("/")) -> Space | None:
     return Space(total, free)
 
 
+def oom_kills(root: Path = Path("/")) -> int | None:
+    """How many processes the kernel has killed for want of memory since boot; None where it does not say."""
+    for line in _read(root / "proc/vmstat").splitlines():
+        name, _, value = line.partition(" ")
+        if name == "oom_kill" and value.isdigit():
+            return int(value)
+    return None
+
+
 def space(path: Path) -> Space | None:
     """The file system below `path`, or below its nearest folder that exists; None if it cannot be asked."""
     for folder in (path, *path.absolute().parents):

@@ -32,6 +32,17 @@ def home(environment: Mapping[str, str] | None = None) -> Path:
         return Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"
 
 
+def here() -> Path:
+    """The working directory; where it was removed, what the system still calls it: a folder that is not there."""
+    try:
+        return Path.cwd()
+    except OSError:
+        try:
+            return Path("/proc/self/cwd").readlink()  # the kernel adds " (deleted)": no other folder is taken for it
+        except OSError:
+            return Path("/", f"{os.environ.get('PWD', '')} (deleted)")
+
+
 def expanded(text: str) -> Path:
     """A path whose leading `~/` is the person's home, as in an exported script; another person's `~name` stays as it is."""
     return home() / text[2:] if text == "~" or text.startswith("~/") else Path(text)

@@ -6,13 +6,13 @@ import contextlib
 import json
 import os
 import select
-import signal
 import subprocess
 import tempfile
 import threading
 import time
 from typing import TYPE_CHECKING
 
+from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import t
 from prl_tui.machine import gpu_json
 from prl_tui.machine.child import python_argv
@@ -117,7 +117,7 @@ class SamplerChild:
             return None
         code = self._process.returncode
         if code < 0:
-            return t("signal {name}", name=_signal_name(-code))
+            return t("signal {name}", name=signal_name(-code))
         last = self._last_words()
         return t("exit code {code}: {words}", code=code, words=last) if last else t("exit code {code}", code=code)
 
@@ -141,13 +141,6 @@ class SamplerChild:
         except subprocess.TimeoutExpired:
             return False
         return True
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
 
 
 def _ready(descriptors: Sequence[int], seconds: float) -> list[int]:

@@ -141,10 +141,10 @@ def from_files(root: Path, user: str) -> bool | None:
     kills = said.get("KillUserProcesses")
     if kills is None:
         return None
-    excluded = said.get("KillExcludeUsers", "root").split()
+    excluded = said.get("KillExcludeUsers", "").split()
     return _applies(kills.lower() in {"yes", "true", "1", "on"}, user, excluded, said.get("KillOnlyUsers", "").split())
 
 
 def _applies(kills: bool, user: str, excluded: list[str], only: list[str]) -> bool:
-    """Excluded users are never meant; where some are named, only those."""
-    return kills and user not in excluded and (not only or user in only)
+    """Excluded users are never meant, root where no name stands there; where some are named, only those (systemd 252)."""
+    return kills and user not in (excluded or ["root"]) and (not only or user in only)

@@ -12,7 +12,7 @@ from prl_tui.machine import paths
 
 def folder_here() -> Path | None:
     """The working directory's `.prl-tui/`, if there is one."""
-    here = paths.project_dir(Path.cwd())
+    here = paths.project_dir(paths.here())
     return here if here.is_dir() else None
 
 

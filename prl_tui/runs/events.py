@@ -52,7 +52,7 @@ class Events:
         self._phase = ""
         self._rows = 0
         self._progress: tuple[object, ...] = ()
-        self._checkpoints = 0
+        self._checkpoints: set[str] = set()
         self._errors: set[Path] = set()
 
     def news(self, one: Overview, newest: Sequence[MetricRow]) -> Iterator[dict[str, Any]]:
@@ -71,9 +71,10 @@ class Events:
             self._progress = (progress.step, progress.total)
             yield {"event": "progress", "step": progress.step, "total": progress.total,
                    "seconds_per_step": progress.seconds_per_step, "eta_seconds": progress.eta_seconds}  # fmt: skip
-        for checkpoint in view.checkpoints[self._checkpoints :]:
-            yield {"event": "checkpoint", "path": checkpoint.path, "step": checkpoint.step}
-        self._checkpoints = len(view.checkpoints)
+        for checkpoint in view.checkpoints:
+            if checkpoint.path not in self._checkpoints:
+                self._checkpoints.add(checkpoint.path)
+                yield {"event": "checkpoint", "path": checkpoint.path, "step": checkpoint.step}
         for error in view.errors:
             if error.path not in self._errors:
                 self._errors.add(error.path)

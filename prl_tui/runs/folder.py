@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prl_tui.i18n import t
-from prl_tui.runs import records
+from prl_tui.runs import lock, records
 from prl_tui.runs.records import Broken
 
 if TYPE_CHECKING:
@@ -117,10 +117,27 @@ def read_started(folder: RunFolder) -> Started | Broken | None:
 
 
 def read_ended(folder: RunFolder) -> Ended | Broken | None:
-    """How it ended; None while there is no exit record."""
+    """How it ended; None while there is no exit record.
+
+    Where there was no room for one, what the last heartbeat says counts once nobody tries to write it any more.
+    """
     record = records.read_record(folder.path / records.EXIT)
-    if record is None or isinstance(record, Broken):
-        return record
+    if record is None:
+        said = last_word(folder)
+        return said[0] if said is not None and not lock.held(folder.path / records.LOCK) else None
+    return record if isinstance(record, Broken) else _ended(record)
+
+
+def last_word(folder: RunFolder) -> tuple[Ended, str] | None:
+    """How a run ended whose exit record cannot be written, and why it cannot."""
+    beat = records.read_record(folder.path / records.HEARTBEAT)
+    said = beat.get(records.LAST_WORD) if isinstance(beat, dict) else None
+    record = said.get("record") if isinstance(said, dict) else None
+    ended = _ended(record) if isinstance(record, dict) else None
+    return (ended, str(said.get("reason", ""))) if isinstance(ended, Ended) and isinstance(said, dict) else None
+
+
+def _ended(record: Mapping[str, object]) -> Ended | Broken:
     if "exit_code" not in record:
         return Broken(records.EXIT, "shape", "exit_code")
     error, stop = record.get("error"), record.get("stop")

@@ -33,6 +33,13 @@ _LOOK_EVERY = 0.25
 _RETRY_EVERY = 0.5
 """Seconds between two tries to write the exit record."""
 
+_RETRY_FOR = 600.0
+"""Seconds in which somebody may make room for it; after that the heartbeat alone says how the run ended."""
+
+
+class CannotRecordError(OSError):
+    """The run's folder takes no record: a run that nobody could find or stop is not started."""
+
 
 class Guardian:
     """One run from its start to its exit record."""
@@ -53,10 +60,17 @@ class Guardian:
         self._pipe: int | None = None
         self._left: list[proctree.Seen] = []
         self._next_look = self._next_beat = 0.0
-        self._state_written = False
+        self._last_word: dict[str, object] | None = None
 
     def start(self) -> None:
-        """Start the leader. OSError when the system refuses, with the file that it is about."""
+        """Start the leader. OSError when the system refuses, with the file that it is about.
+
+        CannotRecordError, with nothing left alive, where the folder takes no heartbeat or no state.
+        """
+        try:
+            self._write_heartbeat()  # from here on it needs no more room
+        except OSError as problem:
+            raise _cannot_record(problem) from problem
         self._pipe, write_end = os.pipe2(os.O_CLOEXEC)
         _widen(write_end)
         try:
@@ -74,7 +88,11 @@ class Guardian:
         child.returncode = 0  # it is reaped here, among the adopted ones
         self.started = time.time()
         self.leader = (child.pid, proctree.start_ticks(child.pid) or 0)
-        self._write_state()
+        try:
+            self._write_state()
+        except OSError as problem:
+            self.take_down()
+            raise _cannot_record(problem) from problem
 
     def loop(self) -> None:
         """Watch until nothing of the run is left."""
@@ -89,18 +107,36 @@ class Guardian:
         self._drain()
 
     def record_exit(self, error: dict[str, str] | None = None, *, insist: bool = True) -> None:
-        """Write exit.json; while the disk is full the lock stays held, so that nobody reads the run as lost."""
+        """Write exit.json; while the disk is full the lock stays held, so that nobody reads the run as lost.
+
+        A signal to stop ends the wait for room, and so does time: the heartbeat, which needs none, says it by then.
+        """
         record = self._exit_record(error)
+        until = time.monotonic() + _RETRY_FOR
         while True:
             try:
                 records.write_record(self.folder / records.EXIT, record)
-            except OSError:
+            except OSError as problem:
                 if not insist or not self.folder.is_dir():
                     return  # reported otherwise, or somebody removed the whole run
-                time.sleep(_RETRY_EVERY)  # a full disk: what could not be written is tried again
+                if self._last_word is None:
+                    self._last_word = {"record": _short(record), "reason": problem.strerror or str(problem)}
+                    self._next_beat = 0.0
                 self._beat()
+                if self._told_to_go(_RETRY_EVERY) or time.monotonic() >= until:
+                    return
             else:
                 return
+
+    def _told_to_go(self, within: float) -> bool:
+        """Whether a signal to stop came in so many seconds."""
+        until = time.monotonic() + within
+        while (left := until - time.monotonic()) > 0:
+            if select.select([self._signals.descriptor], [], [], left)[0]:
+                if not self._signals.take().isdisjoint(STOP_SIGNALS):
+                    return True
+                self._reap()
+        return False
 
     def take_down(self) -> None:
         """End the tree after a failure of this program itself."""
@@ -205,13 +241,16 @@ class Guardian:
         if now < self._next_beat:
             return
         self._next_beat = now + records.HEARTBEAT_EVERY
-        if not self._state_written:
-            self._write_state()
-        beat = {**self.place, "time": time.time(), "stage": self._stage(), "dropped": self._pump.dropped}
         try:
-            records.write_heartbeat(self.folder / records.HEARTBEAT, beat)
+            self._write_heartbeat()
         except OSError:
-            return
+            return  # tried again with the next one: the run itself goes on
+
+    def _write_heartbeat(self) -> None:
+        beat = {**self.place, "time": time.time(), "stage": self._stage(), "dropped": self._pump.dropped}
+        if self._last_word is not None:
+            beat[records.LAST_WORD] = self._last_word
+        records.write_heartbeat(self.folder / records.HEARTBEAT, beat)
 
     # -- helpers ------------------------------------------------------------------------------------------------
 
@@ -232,11 +271,7 @@ class Guardian:
             **self.place,
             "started": self.started,
         }
-        try:
-            records.write_record(self.folder / records.STATE, state)
-        except OSError:
-            return  # tried again with the next heartbeat: the run itself goes on
-        self._state_written = True
+        records.write_record(self.folder / records.STATE, state)
         if isinstance(records.read_record(self.folder / records.STOP), dict):
             self._heed_stop()  # asked while nobody could know whom to signal
 
@@ -264,6 +299,19 @@ class Guardian:
             "killed": len(self.killed),
             "dropped": self._pump.dropped,
         }
+
+
+def _short(record: dict[str, object]) -> dict[str, object]:
+    """The record with the texts of its error cut, so that a heartbeat has room for it."""
+    error = record["error"]
+    return {
+        **record,
+        "error": {key: str(text)[:400] for key, text in error.items()} if isinstance(error, dict) else None,
+    }
+
+
+def _cannot_record(problem: OSError) -> CannotRecordError:
+    return CannotRecordError(problem.errno, problem.strerror, problem.filename)
 
 
 def _widen(pipe: int) -> None:

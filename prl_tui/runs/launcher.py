@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +15,7 @@ from prl_tui import atomic
 from prl_tui.i18n import t
 from prl_tui.machine import paths, session_end
 from prl_tui.runs import claims, lock, records, spawn, store
-from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.folder import RunFolder, last_word
 from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
 from prl_tui.runs.stop import Grace, stop
@@ -54,7 +56,7 @@ class Job:
     argv: tuple[str | Inside, ...]
     env: tuple[tuple[str, str], ...] = ()
     """Added to the environment that this process has."""
-    cwd: Path = field(default_factory=Path.cwd)
+    cwd: Path = field(default_factory=paths.here)
     per_rank_logs: bool = False
     """Ask torchrun for one log a rank under `ranks/`, and for all of them in output.log, each line with its rank."""
     files: tuple[OwnFile, ...] = ()
@@ -75,6 +77,13 @@ class Job:
     def words(self, folder: RunFolder) -> tuple[str, ...]:
         """The command of a run in `folder`."""
         return tuple(str(folder.path / word.path) if isinstance(word, Inside) else word for word in self.argv)
+
+
+NEEDED = 64 << 10
+"""Bytes that a run's folder must take before the start: its records and the first of its log, in blocks of 4 KiB."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FREES_WITHIN = 2.0
+"""Seconds in which a supervisor that has refused is gone, and its lock with it."""
 
 
 def _unheard(_: str) -> None:
@@ -98,8 +107,12 @@ def start(root: Path, job: Job, on_note: Callable[[str], None] = _unheard) -> Ru
 
 def _forget(folder: RunFolder) -> None:
     """Nothing of a run is left that never began; one that says what happened stays."""
-    told = any((folder.path / name).exists() for name in (records.STATE, records.EXIT))
-    if not told and not lock.held(folder.path / records.LOCK):
+    if any((folder.path / name).exists() for name in (records.STATE, records.EXIT)):
+        return
+    until = time.monotonic() + _FREES_WITHIN
+    while (held := lock.held(folder.path / records.LOCK)) and time.monotonic() < until:
+        time.sleep(0.01)  # no child of this process
+    if not held:
         shutil.rmtree(folder.path, ignore_errors=True)
 
 
@@ -111,6 +124,7 @@ def create(root: Path, job: Job, on_note: Callable[[str], None] = _unheard) -> R
         try:
             _write_files(folder, job)
             records.write_record(folder.path / records.RUN, _information(folder, job))
+            _find_room(folder)
             taken = claims.reserve(root, folder, _source(job), job.gpus, job.port, job.share, on_note)
         except OSError:
             _forget(folder)
@@ -136,9 +150,9 @@ def begin(folder: RunFolder, job: Job, on_note: Callable[[str], None] = _unheard
         folder = RunFolder(folder.path.resolve())
         answer, moved = _supervise(folder, job, on_note)
     except OSError as problem:
-        raise LaunchError(_unwritable(folder.path, problem), folder) from problem
+        raise LaunchError(_unwritable(folder.path.parent, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
-        raise LaunchError(_sentence(answer), folder)
+        raise LaunchError(_sentence(answer, folder), folder)
     if job.recorded:
         spawn.recorder(folder, dict(job.env), _scope(folder, "recorder") if moved else ())
     if job.stop_after:
@@ -205,7 +219,12 @@ def run_foreground(
         folder = start(root, job, on_note)
         if on_start:
             on_start(folder)
-        return folder, Stay(folder, caught, grace or Grace(), on_output, on_interrupt, on_stop).until_end()
+        code = Stay(folder, caught, grace or Grace(), on_output, on_interrupt, on_stop).until_end()
+        said = last_word(folder) if code is not None else None
+        if said is not None and not (folder.path / records.EXIT).exists():
+            told = t("The end of the run is not written down in {path}: {reason}", path=folder.path, reason=said[1])
+            on_note(told)
+        return folder, code
 
 
 def _check(job: Job) -> None:
@@ -217,6 +236,22 @@ def _check(job: Job) -> None:
     words = [word for word in job.argv if isinstance(word, str)]
     if any("\0" in word for word in (*words, *(part for pair in job.env for part in pair))):
         raise LaunchError(t("The command or its environment has a zero byte inside, which no program can take"))
+
+
+def _find_room(folder: RunFolder) -> None:
+    """OSError where the disk, or a person's share of it, has no room for a run's records."""
+    place = folder.path / "room"
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            os.posix_fallocate(descriptor, 0, NEEDED)
+        except OSError as problem:
+            if problem.errno in _FULL:
+                raise OSError(problem.errno, problem.strerror, str(place)) from None
+        finally:
+            os.close(descriptor)  # a network disk may say it only now
+    finally:
+        place.unlink(missing_ok=True)
 
 
 def _write_files(folder: RunFolder, job: Job) -> None:
@@ -254,11 +289,23 @@ def _environment(folder: RunFolder, job: Job) -> dict[str, str]:
     return added
 
 
+def _no_room(path: Path, reason: str) -> str:
+    return t(
+        "{path} has no room for a run: {reason}. {n} KiB are needed there: make room, or set XDG_STATE_HOME to a folder "
+        "on another disk",
+        path=path,
+        reason=reason,
+        n=NEEDED >> 10,
+    )
+
+
 def _unwritable(path: Path, problem: OSError) -> str:
+    if problem.errno in _FULL:
+        return _no_room(path, problem.strerror or str(problem))
     return t("{path} cannot be written: {reason}", path=problem.filename or path, reason=problem.strerror or problem)
 
 
-def _sentence(refusal: spawn.Refusal) -> str:
+def _sentence(refusal: spawn.Refusal, folder: RunFolder) -> str:
     sentences = {
         "no-program": t("There is no program {program}", program=refusal.file),
         "no-interpreter": t(
@@ -268,6 +315,8 @@ def _sentence(refusal: spawn.Refusal) -> str:
         "no-cwd": t("The working directory {path} is missing", path=refusal.file),
         "locked": t("This run is alive already"),
         "used": t("This run has been started before; start a new one"),
+        "no-room": _no_room(folder.path.parent, refusal.text),
+        "unwritable": t("{path} cannot be written: {reason}", path=refusal.file, reason=refusal.text),
         "no-linux": t("Runs can be started on Linux only"),
         "no-python": t(
             "Python cannot be started again ({program}): {reason}", program=refusal.file, reason=refusal.text

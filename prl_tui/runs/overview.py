@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
-from prl_tui.runs import bare, records, smoke, store
+from prl_tui.runs import bare, memory_killer, records, smoke, store
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
@@ -48,6 +49,8 @@ class Overview:
     """A few steps only, to see whether the config works."""
     quiet: float | None = None
     """Seconds without output, where it runs and that is longer than it should be (`telemetry.quiet`)."""
+    why: str = ""
+    """What a signal that ended it may mean."""
 
     @property
     def what(self) -> str:
@@ -177,6 +180,9 @@ def describe(
     if isinstance(folder, BareRun):
         failed = bool(view.errors) and not view.done
     cause = causes.find(folder.output, view.ranks) if failed else None
+    silent = quiet.quiet_for(view, clock(), seen.started, patience)
+    if silent is not None or failed or view.done or seen.state not in {*ALIVE, "unknown"}:
+        view = _without_end(view)
     return Overview(
         folder.id,
         folder,
@@ -190,8 +196,23 @@ def describe(
         cause,
         smoke.result(folder, info, seen, view, base_dir(folder, info)),
         smoke.KEY in known,
-        quiet.quiet_for(view, clock(), seen.started, patience) if seen.state in {"starting", "running"} else None,
+        silent if seen.state in {"starting", "running"} else None,
+        memory_killer.words(folder, seen.ended) if _is_killed(seen, cause) else "",
     )
+
+
+def _is_killed(seen: RunStatus, cause: Cause | None) -> bool:
+    """Whether SIGKILL ended it, and nobody who stopped it."""
+    return seen.state == "failed" and (
+        seen.signal == signal.SIGKILL or (cause is not None and cause.signal == "SIGKILL")
+    )
+
+
+def _without_end(view: RunView) -> RunView:
+    """The same without a time left: nothing goes on, so none can be promised; the same object where none was."""
+    if view.progress is None or view.progress.eta_seconds is None:
+        return view
+    return replace(view, progress=replace(view.progress, eta_seconds=None))
 
 
 def overviews(root: Path, most: int = 0) -> list[Overview]:
@@ -263,7 +284,7 @@ def as_data(one: Overview) -> dict[str, Any]:
             "step": progress.step,
             "total": progress.total,
             "seconds_per_step": progress.seconds_per_step,
-            "eta_seconds": progress.eta_seconds if one.quiet is None else None,
+            "eta_seconds": progress.eta_seconds,
         }
         if progress
         else None,

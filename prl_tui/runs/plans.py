@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui.core import engine, recipe, wordlist
+from prl_tui.core import engine, recipe, recipe_tables, wordlist
 from prl_tui.core.advice import VISIBLE
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.findings import GpuUse
@@ -201,7 +201,7 @@ def outputs_of(info: dict[str, object] | Broken | None) -> Outputs:
 
     try:
         shape.check(kept, Outputs)
-        outputs = recipe.outputs_of(kept)
+        outputs = recipe_tables.outputs_of(kept)
         recipe.readable(outputs)
     except ValueError:  # a shape or a pattern of another time: the run is read as any other
         return Outputs()

@@ -68,20 +68,23 @@ class Box:
         self._folder = folder
         self._ticks = _ticks()
         self._memory: float | None = None
+        self._whole: float | None = None
         self._looks = 0
 
     def figures(self) -> Numbers:
-        """How busy it is since the last look (percent), memory used (MiB), load, free disk (MiB)."""
+        """How busy it is since the last look, and the other `gpu_history.HOST_COLUMNS`."""
         if self._looks % MEMORY_EVERY == 0:
             memory = host.memory()
             self._memory = (memory.total - memory.free) / MIB if memory is not None else None
+            self._whole = memory.total / MIB if memory is not None else None
         self._looks += 1
         disk = host.space(self._folder)
         try:
             load: float | None = os.getloadavg()[0]
         except OSError:
             load = None
-        return (self._busy(), self._memory, load, disk.free / MIB if disk is not None else None)
+        room = disk.free / MIB if disk is not None else None
+        return (self._busy(), self._memory, load, room, self._whole, host.oom_kills())
 
     def _busy(self) -> float | None:
         now, before = _ticks(), self._ticks

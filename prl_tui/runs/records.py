@@ -39,7 +39,11 @@ HEARTBEAT_FRESH = 30.0
 """Seconds after which a heartbeat proves nothing any more: six missed ones."""
 
 
-_HEARTBEAT_SIZE = 512
+LAST_WORD = "last_word"
+"""In a heartbeat: the exit record for which there was no room, and the reason."""
+
+_HEARTBEAT_SIZE = 4096
+"""Bytes, with room for the last word from the first one on."""
 
 
 class Broken:

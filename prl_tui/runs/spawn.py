@@ -47,7 +47,7 @@ class Refusal:
     """It could not start the launcher, or did not start itself."""
 
     code: str
-    """`no-program`, `no-interpreter`, `not-executable`, `no-cwd`, `locked`, `used`, `no-linux`, `no-python`,
+    """`no-program`, `no-interpreter`, `not-executable`, `no-cwd`, `locked`, `used`, `no-linux`, `no-python`, `no-room`, `unwritable`,
     `silent`."""
     file: str = ""
     text: str = ""

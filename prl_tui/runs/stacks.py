@@ -6,8 +6,10 @@ to look at other processes: the same user and no ptrace restriction, or root; a 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -102,8 +104,8 @@ def read(folder: RunFolder) -> Stacks:
     found_program = program(folder)
     if found_program is None:
         raise StacksError(
-            t("py-spy is not here; `python -m pip install py-spy` beside prl-tui or in the training environment would work.")
-        )  # fmt: skip
+            t("py-spy is not here; this puts it into prl-tui's own environment: {command}", command=install_command())
+        )
     ranks = _ranks(processes)
     with ThreadPoolExecutor(max_workers=min(8, len(processes))) as pool:
         found = list(pool.map(lambda one: _stack(found_program, one[0].pid, ranks.get(one[0].pid)), processes))
@@ -143,6 +145,14 @@ def program(folder: RunFolder) -> str | None:
         beside.append(Path(str(words[0])).parent)
     places = os.pathsep.join([*map(str, beside), os.environ.get("PATH", os.defpath)])
     return shutil.which("py-spy", path=places)
+
+
+def install_command() -> str:
+    """The command that installs py-spy beside this interpreter, for any shell; environments made by uv have no pip."""
+    python = shlex.quote(sys.executable)
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {python} py-spy"
+    return f"{python} -m pip install py-spy"
 
 
 def _stack(spy: str, pid: int, rank: int | None) -> Stack:

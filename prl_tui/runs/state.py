@@ -6,14 +6,14 @@ heartbeat. A pid is only looked at where host, boot and PID namespace are those 
 
 from __future__ import annotations
 
-import signal
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import nt, t
 from prl_tui.runs import lock, records
-from prl_tui.runs.folder import Ended, RunFolder, Started, explain, number, read_ended, read_started
+from prl_tui.runs.folder import Ended, RunFolder, Started, explain, last_word, number, read_ended, read_started
 from prl_tui.runs.place import here
 from prl_tui.runs.proctree import is_alive
 from prl_tui.runs.records import Broken
@@ -57,6 +57,8 @@ class RunStatus:
     """The launcher's, on `host`."""
     host: str = ""
     stopped_by_person: bool = False
+    signal: int | None = None
+    """That ended the launcher."""
     detail: str = ""
     """What else a person should know: one sentence, or empty."""
 
@@ -136,6 +138,7 @@ def _ended(
         pid=where.leader[0] if where and where.leader else None,
         host=where.host if where else "",
         stopped_by_person=ended.was_stopped,
+        signal=ended.signal,
         detail=_end_detail(ended),
     )
 
@@ -212,7 +215,10 @@ def _far(folder: RunFolder, started: Started) -> RunStatus:
 def _alive(folder: RunFolder, started: Started, logged: bool | Callable[[], bool]) -> RunStatus:
     beat = _beat(folder)
     age = _age(folder, beat)
-    detail = _beat_detail(beat)
+    said = last_word(folder)
+    detail = (
+        t("It has ended, but its end cannot be written down: {reason}", reason=said[1]) if said else _beat_detail(beat)
+    )
     if age is not None and age > _SILENT:
         detail = t("Its supervisor has not reported for {n} s", n=round(age))
     if isinstance(records.read_record(folder.path / records.STOP), dict):
@@ -253,11 +259,3 @@ def _known(started: Started, state: State, detail: str) -> RunStatus:
 def _beat(folder: RunFolder) -> dict[str, object]:
     beat = records.read_record(folder.path / records.HEARTBEAT)
     return beat if isinstance(beat, dict) else {}
-
-
-def signal_name(number_: int) -> str:
-    """`SIGKILL` for 9; the number itself where it has no name."""
-    try:
-        return signal.Signals(number_).name
-    except ValueError:
-        return str(number_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -62,8 +63,12 @@ class Kept:
 
 def make_folder(root: Path) -> RunFolder:
     """A new empty folder with an id of its own. OSError when it cannot be made."""
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    home = root.resolve()
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        root.stat()  # says what is wrong with a link
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(root)) from None
+    home = Path(os.path.realpath(root))  # Path.resolve raises RuntimeError for links that lead in a circle
     for _ in range(_TRIES):
         path = home / _new_id()
         try:
@@ -76,7 +81,7 @@ def make_folder(root: Path) -> RunFolder:
 
 def list_runs(root: Path) -> list[RunFolder]:
     """Every run of `root`, newest first. A damaged folder counts too, by its time of change; no root means none."""
-    home = str(root.resolve())
+    home = os.path.realpath(root)
     found = []
     try:
         with os.scandir(home) as entries:

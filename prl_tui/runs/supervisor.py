@@ -10,6 +10,7 @@ Only the standard library, and modules that need nothing else, are imported here
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -20,7 +21,7 @@ if not __package__:  # started as a file: find the very package that this file b
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from prl_tui.runs import lock, proctree, records
-from prl_tui.runs.guardian import Guardian
+from prl_tui.runs.guardian import CannotRecordError, Guardian
 from prl_tui.runs.signals import adopt_orphans
 
 TYPE_CHECKING = False
@@ -66,6 +67,11 @@ def supervise(folder: Path, order: dict[str, object], reply: int) -> None:
 
 
 def _refuse(run: Guardian, problem: OSError, reply: int) -> None:
+    if isinstance(problem, CannotRecordError):
+        full = problem.errno in {errno.ENOSPC, errno.EDQUOT}
+        told = {"file": str(problem.filename or run.folder), "text": problem.strerror or str(problem)}
+        _answer(reply, {"error": {"code": "no-room" if full else "unwritable", **told}})
+        return
     code = "not-executable"
     if isinstance(problem, FileNotFoundError):
         code = "no-cwd" if str(problem.filename) == run.cwd else "no-program"

@@ -53,7 +53,7 @@ class Swept:
 
 def find(root: Path) -> list[Orphans]:
     """Every orphan of the runs of `root`, by run; one look at /proc and one at the list of runs."""
-    home = root.resolve()
+    home = Path(os.path.realpath(root))
     names: dict[str, None] = {}
     for pid in proctree.scan():
         folder = proctree.marked(pid)

@@ -29,6 +29,7 @@ _ROOT = re.compile(
     r"[^\n]*exitcode\s+: (?P<code>-?\d+) \(pid: \d+\)(?:[ \t]+\((?P<signal>SIG\w+)\))?",
     re.DOTALL,
 )
+_BLOCK = "Root Cause (first observed failure):"
 _TAG = re.compile(r"^(?:\[(?:default|rank)\d+\]:\s*)+")
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Failure|NotImplemented)\b(?::.*)?$")
 _REFUSED = re.compile(r"^(?:[^\s:][^:]*: e|E)rror: \S")
@@ -50,6 +51,8 @@ class Cause:
     path: Path | None = None
     line: int | None = None
     """Number of the line in `path`, from 0."""
+    signal: str = ""
+    """The name of the signal that ended the rank, where nothing else is known."""
 
     def words(self) -> str:
         """`rank 1: RuntimeError: …`."""
@@ -58,7 +61,8 @@ class Cause:
 
 def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
     """The cause that the logs of an ended run show; None where they show none."""
-    said = "\n".join(_TAG.sub("", line) for line in _lines(output)[0])
+    every, first = _lines(output)
+    said = "\n".join(_TAG.sub("", line) for line in every)
     root = None
     for root in _ROOT.finditer(said):  # noqa: B007  (the last block counts)
         pass
@@ -70,11 +74,12 @@ def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
         found = _exception(path, rank)
         if found is not None:
             return found
+    line = first + said.count("\n", 0, root.end())  # the launcher's own log shows it: the rank's has no word of it
     if root["signal"]:
-        return Cause(t("ended by {signal}", signal=root["signal"]), rank)
+        return Cause(t("ended by {signal}", signal=root["signal"]), rank, output, line, root["signal"])
     # without logs of its own a rank speaks on the console, marked by torch or torchrun, or else as anybody
     told = _exception(output, rank, re.compile(rf"\[(?:rank{rank}|default{local})\]:")) or _exception(output, None)
-    return told or Cause(t("exit code {code}", code=root["code"]), rank)
+    return told or Cause(t("exit code {code}", code=root["code"]), rank, output, line)
 
 
 def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
@@ -89,7 +94,7 @@ def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
         return (), 0
     begin = max(0, end - _BEFORE)
     for number in range(end, max(-1, end - _TRACEBACK), -1):
-        if texts[number].startswith("Traceback (most recent call last)"):
+        if texts[number].startswith(("Traceback (most recent call last)", _BLOCK)):
             begin = number
             break
     lines = [text[:400] for text in texts[begin : end + 1] if text.strip()]

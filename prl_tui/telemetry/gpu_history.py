@@ -1,10 +1,11 @@
 """The history of a run's GPUs and host as a small file: one line a second at first, old ones merged as it grows.
 
     {"driver": "…", "gpus": [{"index": 0, "uuid": "GPU-…", "name": "…", "memory_total": …}]}    which GPUs follow
-    {"t": 1700000000.1, "s": 1, "g": [[98, 77900, 671, 61, 1980], null], "h": [12, 40210, 3.2, 512000]}
+    {"t": 1700000000.1, "s": 1, "g": [[98, 77900, 671, 61, 1980], null], "h": [12, 40210, 3.2, 512000, 515000, 0]}
 
 A row's GPU has utilisation (percent), memory (MiB), power (W), temperature (°C) and SM clock (MHz); its host
-processors (percent), memory used (MiB), load and free disk of the run's folder (MiB). What is not known is null.
+processors (percent), memory used (MiB), load, free disk of the run's folder (MiB), whole memory (MiB) and the
+processes that the kernel has killed for want of memory since boot; older rows lack the last two. What is not known is null.
 Merged rows keep what a person looks for: the mean of utilisation, power, clock, processors and load, the largest
 memory and temperature, the smallest free disk. Reading and merging go line by line, so neither needs memory.
 """
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 FILE = "history.jsonl"
 GPU_COLUMNS = ("utilization", "memory_mib", "power", "temperature", "sm_clock")
-HOST_COLUMNS = ("cpu", "memory_mib", "load", "disk_free_mib")
+HOST_COLUMNS = ("cpu", "memory_mib", "load", "disk_free_mib", "memory_total_mib", "oom_kills")
 _GPU_RULES = ("mean", "max", "mean", "max", "mean")
-_HOST_RULES = ("mean", "max", "mean", "min")
+_HOST_RULES = ("mean", "max", "mean", "min", "max", "max")
 LARGEST = 4 << 20
 """Bytes after which old rows are merged: three hours of eight GPUs at one row a second."""
 RECENT = 900.0

@@ -18,6 +18,7 @@ from prl_tui.telemetry.console import ConsoleFormat, ConsoleReader
 from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.followed_tail import FrameTail
+from prl_tui.telemetry.kept import Kept
 from prl_tui.telemetry.metrics import MetricRow, MetricsFile, MetricTable
 from prl_tui.telemetry.progress import Pace, Progress, progress_of
 from prl_tui.telemetry.rank_logs import RankLog, find_rank_logs
@@ -53,7 +54,7 @@ class RunView:
     """The trainer's `logging.jsonl`, once it is known."""
     metrics_source: Literal["", "file", "console"] = ""
     checkpoints: tuple[Checkpoint, ...] = ()
-    """By step number."""
+    """By step number; those that are still there."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What anchors said: `world_size`, `output_dir`, …"""
     ranks: tuple[RankLog, ...] = ()
@@ -106,6 +107,7 @@ class RunReader:
         self._rank_files: dict[Path, _FirstError] = {}
         self._next_scan = 0.0
         self._pace = _PaceOfTable()
+        self._kept = Kept(self._base_dir)
         self._view = RunView()
         self._table: MetricTable | None = None
 
@@ -141,7 +143,7 @@ class RunReader:
             self._metrics.poll(budget, ended)
         for file in self._rank_files.values():
             file.poll(budget)
-        view = self._build()
+        view = self._build(ended)
         if view != self._view:
             self._view = view
         return self._view
@@ -183,7 +185,7 @@ class RunReader:
                 self._metrics.close()
             self._metrics = MetricsFile(path)
 
-    def _build(self) -> RunView:
+    def _build(self, ended: bool) -> RunView:
         console, metrics = self._console, self._metrics
         from_file = metrics is not None and metrics.table.count > 0
         self._table = table = metrics.table if metrics is not None and from_file else console.table
@@ -192,6 +194,7 @@ class RunReader:
         progress = progress_of(train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch)
         stepping = train is not None or (progress is not None and progress.step > 0)
         marks = [*console.errors.values(), *(file.mark for file in self._rank_files.values())]
+        named = console.milestones.ordered_checkpoints()
         files: list[_Watched] = [console, *self._rank_files.values(), *([metrics] if metrics else [])]
         return RunView(
             phase=console.milestones.phase(any_output=console.position > 0, stepping=stepping),
@@ -203,11 +206,11 @@ class RunReader:
             summary=table.last.get("summary"),
             metrics_path=metrics.path if metrics else None,
             metrics_source="file" if from_file else "console" if table.count else "",
-            checkpoints=console.milestones.ordered_checkpoints(),
+            checkpoints=self._kept.of(named, self._clock(), ended),
             facts=MappingProxyType(dict(console.milestones.facts)),
             ranks=self._ranks,
             errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
-            done="done" in console.milestones.lines or _trained(table, console.milestones.ordered_checkpoints()),
+            done="done" in console.milestones.lines or _trained(table, named),
             last_output=max((file.modified for file in files if file.modified is not None), default=None),
             step_seconds=self._pace.step_seconds,
             report_seconds=self._pace.report_seconds,

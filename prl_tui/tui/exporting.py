@@ -24,50 +24,67 @@ def save(app: PrlApp, session: Session, name: str, exported: Export) -> None:
     """Ask for a file and write an export of the format `name` to it."""
     config = session.config
     suggested = safe(f"{config.recipe.name}-{config.preset or 'own'}{SUFFIX[name]}").replace("/", "-")
+    _ask(app, name, exported, suggested)
 
-    def answered(text: str | None) -> None:
-        if text and text.strip():
-            _write(app, paths.expanded(text.strip()), name, exported)
+
+def _ask(app: PrlApp, name: str, exported: Export, text: str, problem: str = "") -> None:
+    """A name that cannot be written to stays in the dialog, with the reason; `problem`: it has one already."""
+    others: list[str] = []
+    """The text of the file that is there, where it differs."""
+
+    def accept(given: str) -> str:
+        path = paths.expanded(given)
+        refused = _refusal(path, name)
+        if refused:
+            return refused
+        try:
+            old = regular.read_bytes(path).decode("utf-8", "replace") if paths.exists(path) else None
+        except OSError as error:
+            return t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error)
+        if old is None or old == exported.text:
+            return _put(app, path, exported)
+        others.append(old)
+        return ""
+
+    def answered(given: str | None) -> None:
+        if others and given:
+            _replace(app, name, exported, given.strip(), others[-1])
 
     question = t("Save {format} as which file?", format=name)
-    app.push_screen(AskText(question, suggested, t("A name alone is put into {folder}", folder=Path.cwd())), answered)
+    hint = t("A name alone is put into {folder}", folder=paths.here())
+    app.push_screen(AskText(question, text, hint, accept, problem), answered)
 
 
-def _write(app: PrlApp, path: Path, name: str, exported: Export) -> None:
+def _refusal(path: Path, name: str) -> str:
     said = of_file(path.name)
     if said is not None and said.name != name:
-        app.tell(
-            t("{path}: this ending is that of {other}; choose {other} in the list, or {suffix} for {format}.",
-              path=path, other=said.name, suffix=SUFFIX[name], format=name),
-            "error",
-        )  # fmt: skip
-        return
-    if path.exists() and not path.is_file():  # a pipe would be waited for
-        app.tell(t("{path} is no file that can be replaced: choose another name.", path=path), "error")
-        return
-    try:
-        old = regular.read_bytes(path).decode("utf-8", "replace") if path.exists() else None
-    except OSError as error:
-        app.tell(t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error), "error")
-        return
-    if old is None or old == exported.text:
-        _put(app, path, exported)
-        return
+        return t("{path}: this ending is that of {other}; choose {other} in the list, or {suffix} for {format}.",
+                 path=path, other=said.name, suffix=SUFFIX[name], format=name)  # fmt: skip
+    if paths.exists(path) and not paths.is_file(path):  # a pipe would be waited for
+        return t("{path} is no file that can be replaced: choose another name.", path=path)
+    return ""
+
+
+def _replace(app: PrlApp, name: str, exported: Export, given: str, old: str) -> None:
+    """Show what would change, and ask."""
+    path = paths.expanded(given)
     changes = "".join(difflib.unified_diff(old.splitlines(True), exported.text.splitlines(True), str(path), t("new")))
 
     def answered(yes: bool | None) -> None:
-        if yes:
-            _put(app, path, exported)
+        problem = _put(app, path, exported) if yes else ""
+        if problem:
+            _ask(app, name, exported, given, problem)
 
     question = t("{path} exists and differs. Replace it?", path=path)
     app.push_screen(Question(question, t("replace"), t("keep it"), changes[:20000]), answered)
 
 
-def _put(app: PrlApp, path: Path, exported: Export) -> None:
+def _put(app: PrlApp, path: Path, exported: Export) -> str:
+    """Write it and say so; why that is impossible, or ""."""
     try:
         real = Path(os.path.realpath(path))  # the file behind a link, so that the link stays
         atomic.write_text(real, exported.text, 0o755 if exported.executable else 0o644)
     except OSError as error:
-        app.tell(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error), "error")
-        return
-    app.tell(t("wrote {path}", path=path.absolute()))
+        return t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)
+    app.tell(t("wrote {path}", path=paths.here() / path))
+    return ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.findings import Facts
@@ -60,7 +59,7 @@ class BoxFacts:
         self._claims = tuple(claims.held(paths.runs_dir()))
 
     def _look_up(self, key: object, config: RunConfig) -> None:
-        self._known[key] = facts.look_up(config, Path.cwd(), history.pace(paths.runs_dir(), config))
+        self._known[key] = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
 
 
 CLAIMS_EVERY = 1.0

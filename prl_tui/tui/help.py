@@ -40,6 +40,7 @@ def watch_help() -> str:
             t("1 GPUs   2 curves   3 logs        z  zoom the pane, or all of them again"),
             t("[ ]  the log before or after: all, each rank, launcher"),
             t("↑ ↓ pgup pgdn  scroll             end  follow the end again"),
+            t("← →  the rest of long lines       w  wrap long lines, or cut them again"),
             t("/  find in the log                n N  next, previous; without a search the next error"),
             t("d  the cause of a failure, or the first error"),
             t("x  stop the run and all that it started"),

@@ -9,13 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Report
 from prl_tui.core.plan import LaunchPlan, build
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 
 if TYPE_CHECKING:
     from prl_tui.runs.launcher import Job
@@ -163,7 +163,6 @@ class Launching:
             self._app.call_later(self._app.tell, sentence, "warning")
 
         def work() -> None:
-            from prl_tui.machine import paths
             from prl_tui.runs import launcher, plans
 
             try:
@@ -171,7 +170,7 @@ class Launching:
                 job = (
                     _short(report, facts)
                     if smoke and facts is not None
-                    else plans.job(plan, Path.cwd(), total=total, gpus=gpus)
+                    else plans.job(plan, paths.here(), total=total, gpus=gpus)
                 )
                 folder = launcher.start(paths.runs_dir(), job, note)
             except launcher.LaunchError as error:
@@ -193,8 +192,8 @@ def _short(report: Report, facts: Facts) -> Job:
     from prl_tui.runs import plans
     from prl_tui.runs import smoke as smokes
 
-    config, wanted = smokes.prepare(report, facts, SMOKE_STEPS, Path.cwd())
-    return plans.job(build(config), Path.cwd(), more={smokes.KEY: smokes.record(wanted)}, gpus=facts.gpus or ())
+    config, wanted = smokes.prepare(report, facts, SMOKE_STEPS, paths.here())
+    return plans.job(build(config), paths.here(), more={smokes.KEY: smokes.record(wanted)}, gpus=facts.gpus or ())
 
 
 def _run(plan: LaunchPlan, made: Probe) -> tuple[Finding, ...]:
@@ -204,4 +203,4 @@ def _run(plan: LaunchPlan, made: Probe) -> tuple[Finding, ...]:
     def tell(step: str) -> None:
         made.step = step
 
-    return trials.findings(made.config, trial.run(plan, Path.cwd(), on_step=tell, cancelled=made.cancelled))
+    return trials.findings(made.config, trial.run(plan, paths.here(), on_step=tell, cancelled=made.cancelled))

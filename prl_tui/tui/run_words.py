@@ -127,11 +127,11 @@ def _at_work(view: RunView) -> str:
 
 
 def _silence(one: Overview) -> str:
-    """How long a run says nothing, since when, and the ways to look closer."""
+    """How long a run says nothing, and the key that shows why; since when stands last, where a narrow line cuts it."""
     progress = one.view.progress
     where = overview.progress_words(one) if progress is not None else overview.phase_words(one.view.phase)
     return t(
-        "{silence}, the last was: {where}   1 GPUs   3 logs   x stops the run",
+        "{silence}   S where each rank stands   x stop   last: {where}",
         silence=overview.reason(one),
         where=where,
     )
@@ -148,11 +148,11 @@ def _failure(one: Overview) -> str:
     """Why it died: the cause, else the first error line, else what is known of its end."""
     code = t("exit code {code}", code=one.status.exit_code)
     if one.cause is not None:
-        return f"✗ {safe(one.cause.words())}   d {t('details')}"
+        return f"✗ {safe(one.cause.words())}   d {t('details')}" + (f"   {one.why}" if one.why else "")
     if one.view.errors:
         mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
         return f"✗ {code}: {safe(mark.text)}   d {t('details')}"
-    return f"✗ {code}. {one.status.detail}"
+    return f"✗ {code}. {one.status.detail}" + (f": {one.why}" if one.why else "")
 
 
 _SHOWN = ("loss", "reward", "grad_norm", "learning_rate", "token_acc", "kl")

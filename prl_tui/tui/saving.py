@@ -18,17 +18,18 @@ def ask(app: PrlApp, session: Session) -> None:
     recipe = session.config.recipe.name
     path = paths.config_dir() / "presets" / f"{recipe}.toml"
 
+    def accept(name: str) -> str:
+        try:
+            presets.save(path, session.config, name)
+        except ValueError as error:
+            return str(error)
+        return ""
+
     def answered(name: str | None) -> None:
         if not name or not name.strip():
-            return
-        try:
-            presets.save(path, session.config, name.strip())
-        except ValueError as error:
-            app.tell(str(error), "error")
             return
         app.tell(t("saved {recipe}/{name} in {path}", recipe=recipe, name=name.strip(), path=path))
         app.reload_presets(recipe, name.strip())
 
-    app.push_screen(
-        AskText(t("Save these values as which preset of {recipe}?", recipe=recipe), "", str(path)), answered
-    )
+    question = t("Save these values as which preset of {recipe}?", recipe=recipe)
+    app.push_screen(AskText(question, "", str(path), accept), answered)

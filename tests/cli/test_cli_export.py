@@ -198,3 +198,20 @@ def test_the_demo_has_one_output_folder_everywhere(monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     in_app = Session.begin(catalog.load(), "demo").config
     assert demo.config([]).value("output_dir") == in_app.value("output_dir") == "output"
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(cli: Callable[..., object], tmp_path: Path) -> None:
+    target = tmp_path / "run.sh"
+    target.write_text("old\n")
+    target.chmod(0o600)
+    assert cli(*BASH, "-o", str(target), "--overwrite").code == 0  # type: ignore[attr-defined]
+    assert target.stat().st_mode & 0o777 == 0o600
+    target.unlink()
+    assert cli(*BASH, "-o", str(target)).code == 0  # type: ignore[attr-defined]
+    assert target.stat().st_mode & 0o100
+
+
+def test_the_longest_name_that_a_file_may_have_is_written(cli: Callable[..., object], tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 252 + ".sh")
+    assert cli(*BASH, "-o", str(target)).code == 0  # type: ignore[attr-defined]
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == [target.name]

@@ -68,7 +68,7 @@ VALUES = {
     "seed = 99999999999999999999": "“99999999999999999999” is too large; 2147483647 is the greatest that works.",
     'seed = "99999999999999999999"': "“99999999999999999999” is too large; 2147483647 is the greatest that works.",
     "seed = -1234567890123456": "“-1234567890123456” is too small; 0 is the least that works.",
-    "seed = {a = 1, b = true}": "“{a = 1, b = true}” is not a whole number; ",
+    "seed = {a = 1, b = true}": "“{ a = 1, b = true }” is not a whole number; ",
     "seed = 2026-11-28": "“2026-11-28” is not a whole number; ",
     'learning_rate = [1, "a", 07:32:00]': '“[1, "a", 07:32:00]” is not a number; ',
 }

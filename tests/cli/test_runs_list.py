@@ -34,3 +34,35 @@ def test_stopping_what_has_ended_says_so_once(cli) -> None:
     ended(run)
     done = cli("stop", run.id)
     assert (done.code, done.out, done.err) == (0, f"run {run.id} had ended before\n", "")
+
+
+def test_promoting_what_is_no_run_is_exit_3_and_what_is_something_else_exit_2(cli) -> None:
+    """README.md: 3 no such run."""
+    assert (done := cli("launch", "last", "--promote")).code == 3
+    assert done.err == "prl-tui: There are no runs yet.\n"
+    assert (done := cli("launch", "nosuch", "--promote")).code == 3
+    assert done.err == "prl-tui: There is no run nosuch.\n"
+    assert (done := cli("launch", "prl-grpo/standard-4gpu", "--promote")).code == 2
+    assert "needs the run of a smoke test" in done.err
+
+
+def test_links_that_lead_in_a_circle_are_no_fault_of_ours(cli, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "prl-tui").mkdir()
+    link = tmp_path / "prl-tui/runs"
+    link.symlink_to(link)
+    for words in (("runs",), ("check", "demo"), ("sweep",)):
+        assert cli(*words).code == 0
+    for words in (("watch", "last"), ("stop", "last"), ("launch", "last")):
+        assert "unexpected" not in cli(*words).err
+    done = cli("launch", "demo", "--no-probe", "--detach")
+    assert (done.code, done.out) == (4, "")
+    assert done.err.splitlines()[-1] == f"prl-tui: {link} cannot be written: Too many levels of symbolic links"
+
+
+def test_a_file_in_the_place_of_the_runs_is_named(cli, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "prl-tui").mkdir()
+    (tmp_path / "prl-tui/runs").write_text("")
+    done = cli("launch", "demo", "--no-probe", "--detach")
+    assert done.err.splitlines()[-1] == f"prl-tui: {tmp_path}/prl-tui/runs cannot be written: Not a directory"

@@ -246,3 +246,10 @@ def test_a_length_of_time_is_grammatical(seconds: float, words: str) -> None:
 def test_one_step_is_one_step() -> None:
     report = checks.check(config("demo", max_steps=1, save_steps=1))
     assert (text.length(report), text.on_the_way(report)) == ("1 step", "1 checkpoint and 0 evaluations on the way")
+
+
+def test_a_share_for_vllm_that_leaves_policy_and_evaluator_no_room_is_a_warning() -> None:
+    # Measured on an 80 GB card with ms-swift 3.3.0.dev0: 29.4 GiB are held before vLLM starts; above 0.629 it stops.
+    warned = finding("beyond-known", config("prl-grpo/standard-4gpu", vllm_gpu_memory_utilization="0.95"))
+    assert (warned.severity, dict(warned.fixes[0].changes)) == ("warning", {"vllm_gpu_memory_utilization": 0.62})
+    assert not [f for f in checks.check(config("prl-grpo/standard-4gpu")).findings if f.code == "beyond-known"]

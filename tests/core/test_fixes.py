@@ -74,7 +74,7 @@ BAD: dict[str, st.SearchStrategy[dict[str, object]]] = {
         ),
         "swift-grpo": (*TUNED["swift-grpo"], "sequence_parallel_size", "vllm_mode", "learning_rate", "eval_strategy"),
         "minionerec-sft": (*TUNED["minionerec-sft"], "num_epochs", "category"),
-        "demo": (*TUNED["demo"], "learning_rate", "nnodes"),
+        "demo": (*TUNED["demo"], "learning_rate", "nnodes", "fail_rank"),
         "vlm-sft": (*TUNED["vlm-sft"], "master_port"),
     }.items()
 }
@@ -92,6 +92,7 @@ def cases(draw: st.DrawFn, recipe: str) -> dict[str, object]:
         values["batch_size"] = draw(st.integers(1, 64))
     if recipe == "demo":
         values["global_batch_size"] = draw(st.integers(1, 40))
+        values |= {key: draw(st.integers(0, 9)) for key in ("fail_rank", "hang_rank") if draw(st.booleans())}
     if recipe == "prl-grpo":
         values["cuda_visible_devices"] = ",".join(map(str, range(draw(small))))
         values["num_infer_workers"] = draw(st.integers(1, 4))
@@ -281,3 +282,12 @@ def test_a_fix_names_its_fields_in_the_same_order_every_time():
 def test_a_mistyped_choice_becomes_the_one_that_was_meant(key, typed, meant):
     offered = offers(broken("swift-grpo", {key: typed}), Facts())
     assert offered == [{key: meant}]
+
+
+def test_a_way_out_that_brings_a_new_warning_comes_last():
+    config, facts = broken("prl-grpo/high-throughput-4gpu", {"num_generations": 3}), Facts(node_gpus=4)
+    warned = [
+        checks.check(config.with_values(one, Source.FIX), facts).count("warning") for one in offers(config, facts)
+    ]
+    assert warned == sorted(warned)
+    assert warned[0] == 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from prl_tui import i18n
 from prl_tui.core import catalog, checks, config_file, plan, values, wordlist
 from prl_tui.core.config import Source, resolve
 from prl_tui.export import bash
@@ -27,6 +28,34 @@ def test_words_come_back_from_their_text(words):
     assert wordlist.split(wordlist.join(kept)) == kept
     if not any(word.startswith("-") for word in words):
         assert values.parse(ARGUMENTS, wordlist.join(kept)) == (kept, "")
+
+
+LIST = catalog.load(only="swift-sft").recipes["swift-sft"].by_key["dataset"]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12), max_size=5))
+@example(["a b", "", "it's", "x\\y", "AI-MO/NuminaMath-TIR#5000", "ms::a/b:c", "*.jsonl", "$HOME", "我\u3000的"])
+def test_a_shown_list_reads_back_and_quotes_only_what_needs_it(items):
+    shown = values.show(LIST, tuple(items))
+    assert wordlist.split(shown) == tuple(shlex.split(shown)) == tuple(items)
+    assert values.parse(LIST, shown) == (tuple(items), "")
+    if all(item and not set(item) & set(" \t\r\n'\"\\") for item in items):
+        assert shown == " ".join(items)
+
+
+@pytest.mark.parametrize("text", ["'/data/x y", '"a', "a\\"])
+def test_an_open_quote_in_a_list_is_one_sentence_with_what_works(text):
+    assert values.parse(LIST, text) == (None, "dataset: a quote is left open; “'a b' c” would work.")
+
+
+def test_the_help_of_a_list_says_how_a_blank_is_typed():
+    assert "one with a blank in it stands in quotes" in wordlist.about(LIST)
+    assert wordlist.about(ARGUMENTS) == str(ARGUMENTS.help)
+    i18n.set_language("zh")
+    try:
+        assert "须加引号" in wordlist.about(LIST)
+    finally:
+        i18n.set_language("en")
 
 
 @pytest.mark.parametrize(

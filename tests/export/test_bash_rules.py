@@ -82,6 +82,7 @@ def test_prl_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str])
     values(
         PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_GLOBAL_BATCH_SIZE=st.integers(0, 40),
         PRL_NNODES=st.integers(0, 3), PRL_MAX_STEPS=st.integers(-1, 3), PRL_NODE_RANK=st.integers(-1, 3),
+        PRL_FAIL_RANK=st.integers(-1, 9), PRL_HANG_RANK=st.integers(-1, 9),
     )
 )  # fmt: skip
 @settings(max_examples=60)
@@ -173,3 +174,27 @@ def test_a_loopback_address_for_several_nodes_is_told_and_runs(shared: Bench, ad
 def test_prl_tuis_own_variables_are_no_unread_ones(shared: Bench) -> None:
     outcome = shared.run(script(resolve(RECIPES["demo"], "two-ranks")), PRL_TUI_LANG="zh", PRL_NODES="2")
     assert outcome.err.count("nothing reads") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "unset", "env"),
+    [
+        ("prl-grpo/quick-test", "num_generations", {}),
+        ("prl-grpo/quick-test", "num_generations", {"PRL_PER_DEVICE_TRAIN_BATCH_SIZE": "4"}),
+        ("prl-grpo/standard-4gpu", "per_device_train_batch_size", {"PRL_NUM_GENERATIONS": "8"}),
+        ("prl-grpo/standard-4gpu", "nproc_per_node", {"PRL_NUM_INFER_WORKERS": "1"}),
+        ("swift-grpo/colocate-2gpu", "num_generations", {"PRL_PER_DEVICE_TRAIN_BATCH_SIZE": "1"}),
+        ("swift-grpo/colocate-2gpu", "per_device_eval_batch_size", {}),
+        ("minionerec-sft/eight-gpu", "batch_size", {"PRL_MICRO_BATCH_SIZE": "32"}),
+        ("minionerec-sft/eight-gpu", "micro_batch_size", {"PRL_BATCH_SIZE": "16"}),
+        ("minionerec-rl/eight-gpu", "num_generations", {"PRL_TRAIN_BATCH_SIZE": "1"}),
+    ],
+)
+def test_a_number_that_is_left_out_counts_as_what_the_program_takes(
+    shared: Bench, source: str, unset: str, env: dict[str, str]
+) -> None:
+    # The programs' own defaults: ms-swift 3.3 to 4.6 (1, 1 and 8), MiniOneRec's sft.py (128, 4) and rl.py (32, 32, 16), torchrun (1).
+    recipe, _, preset = source.partition("/")
+    config = resolve(RECIPES[recipe], preset).with_values({unset: None}, Source.SET)
+    assert unset in [finding.field for finding in checks.check(config).findings if finding.code == "left-out"]
+    agree(shared, config, env)

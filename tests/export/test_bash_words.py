@@ -98,3 +98,25 @@ def test_a_named_variable_must_be_there(bench):
     assert "PRL_ENVIRONMENT: this variable is needed and not set: HF_TOKEN" in refused.err
     assert bench.run(script(one), HF_TOKEN="s3cret").env["HF_TOKEN"] == "s3cret"
     assert "s3cret" not in bench.run(script(one), HF_TOKEN="s3cret").out
+
+
+DPO = catalog.load(only="swift-dpo").recipes["swift-dpo"]
+PATHS = ["/data/我 的/a.jsonl", "it's #1.jsonl", "AI-MO/NuminaMath-TIR#5000", 'say "x"', "back\\slash", ""]
+
+
+def test_an_item_with_a_blank_stays_one_word_however_it_is_given(bench):
+    one = resolve(DPO).with_values({"dataset": PATHS}, Source.SET)
+    typed = one.text("dataset")
+    assert typed.split(" ")[:2] == ["'/data/我", "的/a.jsonl'"]
+    assert resolve(DPO).with_values({"dataset": typed}, Source.FORM).value("dataset") == tuple(PATHS)
+    plain = resolve(DPO).with_values({"dataset": "b.jsonl"}, Source.SET)
+    for outcome in (bench.run(script(one)), bench.run(script(plain), PRL_DATASET=typed)):
+        assert outcome.code == 0, outcome.err
+        at = outcome.argv.index("--dataset")
+        assert outcome.argv[at + 1 : at + 1 + len(PATHS)] == PATHS
+
+
+def test_an_open_quote_in_a_list_stops_the_script(bench):
+    outcome = bench.run(script(resolve(DPO).with_values({"dataset": "b.jsonl"}, Source.SET)), PRL_DATASET="'/data/x y")
+    assert (outcome.code, outcome.argv) == (1, None)
+    assert "PRL_DATASET has a quote that is left open: '/data/x y" in outcome.err

@@ -174,7 +174,9 @@ def test_no_logout_reaches_a_service_or_a_scheduler_s_job(box) -> None:
 @pytest.mark.parametrize(
     ("rules", "user", "state"),
     [
-        ("", "root", "ok"),  # KillExcludeUsers=root is the default
+        ("", "root", "ok"),  # nobody excluded means root is
+        ("KillExcludeUsers=\n", "root", "ok"),
+        ("KillExcludeUsers=ada\n", "root", "warning"),
         ("KillExcludeUsers=root ada\n", "ada", "ok"),
         ("KillOnlyUsers=bob\n", "ada", "ok"),
         ("KillOnlyUsers=bob ada\n", "ada", "warning"),

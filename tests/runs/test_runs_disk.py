@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import termios
@@ -13,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.runs import launcher
+from prl_tui.runs import guardian, launcher
+from prl_tui.runs.folder import RunFolder, read_ended
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.logpump import LogPump
+from prl_tui.runs.signals import STOP_SIGNALS
 from prl_tui.runs.state import status
-from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, nothing_left, supervisor_of, until
+from tests import odd_program
+from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, marked, nothing_left, supervisor_of, until
 
 SIZE = 512 * 1024
 
@@ -150,3 +154,126 @@ def test_a_pump_marks_a_loss_at_the_very_end_when_room_comes_back(small):
     text = (small / "log").read_bytes()
     assert f"[prl-tui] {pump.dropped} bytes of output were dropped".encode() in text
     assert pump.dropped + text.count(b"a", 0, text.index(b"[prl-tui]")) == 10_000
+
+
+NEEDED_WORDS = "64 KiB are needed there: make room, or set XDG_STATE_HOME to a folder on another disk"
+
+
+def cli(state, *words, **more):
+    """The command line as a process of its own, its state on another disk."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(state), "PRL_TUI_LANG": "en"}
+    return subprocess.Popen([sys.executable, "-m", "prl_tui", *words], env=environment, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)  # fmt: skip
+
+
+@pytest.fixture
+def recipe_of(tmp_path, monkeypatch):
+    """A recipe of a person's own that runs a program in the working directory."""
+    config = tmp_path / "config"
+    (config / "prl-tui/recipes").mkdir(parents=True)
+    (config / "prl-tui/recipes/odd.toml").write_text(odd_program.recipe())
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(config))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def make(program):
+        work = tmp_path / "work"
+        work.mkdir()
+        (work / "train.py").write_text(program)
+        return work
+
+    return make
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [4, 8, 16, 64])
+@pytest.mark.parametrize("way", ["--foreground", "--detach"])
+def test_a_launch_onto_a_disk_too_small_is_one_sentence_and_leaves_nothing(small, recipe_of, size, way):
+    work = recipe_of("print('step')\n")
+    subprocess.run(["mount", "-o", f"remount,size={size}k", small], check=True)
+    process = cli(small, "launch", "odd/one", way, "--no-probe", cwd=work)
+    out, told = process.communicate(timeout=60)
+    assert process.returncode == 4, told
+    assert out == ""
+    assert told.splitlines()[-1] == (
+        f"prl-tui: {small}/prl-tui/runs has no room for a run: No space left on device. {NEEDED_WORDS}"
+    )
+    assert "run ID" not in told
+    left = [path for path in (small / "prl-tui").rglob("*") if path.is_file()]
+    assert [path for path in left if path.name != "lock"] == [], "no run, no claim"
+    nothing_left(small)
+
+
+def test_a_run_whose_state_cannot_be_written_does_not_begin(small, pids, monkeypatch):
+    """The disk fills up between the launcher's look and the supervisor's first words."""
+    real = launcher.spawn._start
+
+    def late(*arguments):
+        fill(small / "ballast")
+        return real(*arguments)
+
+    monkeypatch.setattr(launcher.spawn, "_start", late)
+    job = Job((sys.executable, "-c", f"import time; open({str(pids / 'went')!r}, 'w'); time.sleep(60)"))
+    with pytest.raises(LaunchError, match="has no room for a run: No space left on device"):
+        launcher.start(small / "runs", job)
+    assert list((small / "runs").iterdir()) == []
+    assert marked(small) == []
+
+
+def test_an_end_that_cannot_be_written_down_is_known_once_a_signal_ends_the_wait_for_room(small, pids):
+    words = (sys.executable, str(PROGRAMS / "chatter.py"), "1", str(pids / "go"))
+    folder = launcher.start(small / "runs", Job(words))
+    until(lambda: folder.output.stat().st_size, "its first line")
+    fill(small / "ballast")
+    (pids / "go").touch()
+    until(lambda: "cannot be written down: No space left on device" in status(folder).detail, "the word about it")
+    supervisor = supervisor_of(folder)
+    os.kill(supervisor, signal.SIGTERM)
+    until(lambda: not is_living(supervisor), "its end", 3)
+    assert (status(folder).state, status(folder).exit_code) == ("finished", 0)
+    assert not (folder.path / "exit.json").exists()
+
+
+def test_a_wait_for_room_ends_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(guardian, "_RETRY_FOR", 0.2)
+    monkeypatch.setattr(guardian, "_RETRY_EVERY", 0.05)
+    before = {number: signal.getsignal(number) for number in (*STOP_SIGNALS, signal.SIGCHLD, signal.SIGHUP)}
+    try:
+        run = guardian.Guardian(tmp_path, ["true"], dict(os.environ), "/")
+        run._write_heartbeat()
+        run.wait_status = 7 << 8
+        (tmp_path / "exit.json").mkdir()
+        run.record_exit()
+    finally:
+        signal.set_wakeup_fd(-1)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    (tmp_path / "exit.json").rmdir()
+    assert read_ended(RunFolder(tmp_path)).exit_code == 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", [0, 1, 3])
+def test_a_disk_that_fills_up_later_costs_a_foreground_launch_neither_its_end_nor_its_code(
+    small, recipe_of, tmp_path, moment
+):
+    work = recipe_of(
+        "import os, sys, time\n"
+        "for step in range(4):\n"
+        "    print('x' * 5000, flush=True)\n"
+        "    open(f'step{step}', 'w').close()\n"
+        "    while not os.path.exists(f'go{step}'): time.sleep(0.01)\n"
+        "sys.exit(7)\n"
+    )
+    process = cli(small, "launch", "odd/one", "--foreground", "--no-probe", cwd=work)
+    for step in range(4):
+        until((work / f"step{step}").exists, f"step {step}")
+        if step == moment:
+            fill(small / "ballast")
+        (work / f"go{step}").touch()
+    out, told = process.communicate(timeout=60)
+    assert process.returncode == 7, told
+    assert "The end of the run is not written down in" in told
+    assert "No space left on device" in told
+    folder = launcher.store.list_runs(small / "prl-tui/runs")[0]
+    assert (status(folder).state, status(folder).exit_code) == ("failed", 7)
+    assert out.count("x") + read_ended(folder).dropped >= 4 * 5001 - 4

@@ -205,5 +205,27 @@ def test_a_failure_without_an_exception_shows_the_last_lines(cli, tmp_path, monk
     )
     assert (ran.returncode, ran.stdout) == (3, "one\ntwo\n\n")
     assert "first cause" not in ran.stderr
-    assert "  │ one\n  │ two\n" in ran.stderr
+    assert "✗ failed after 0 s, exit code 3\n  the last lines of its log:\n  │ one\n  │ two\n" in ran.stderr
     assert "output.log, line 2" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "end"),
+    [("en", "✗ failed after 0 s, exit code 5\n  it wrote nothing\n"), ("zh", "退出码 5\n  没有任何输出\n")],
+)
+def test_a_foreground_launch_that_says_nothing_says_that_it_failed(tmp_path, language, end):
+    (tmp_path / "train.py").write_text("import os; os._exit(5)")
+    words = ["--set", "training_env=this", "--foreground", "--no-probe", "--lang", language]
+    command = [sys.executable, "-m", "prl_tui", "launch", "custom/python", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (5, "")
+    assert ran.stderr.endswith(end), ran.stderr
+
+
+def test_a_foreground_launch_that_went_well_says_so_too(tmp_path):
+    (tmp_path / "train.py").write_text("print('done')")
+    words = ["--set", "training_env=this", "--foreground", "--no-probe"]
+    command = [sys.executable, "-m", "prl_tui", "launch", "custom/python", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, "done\n")
+    assert ran.stderr.endswith("✓ finished after 0 s, exit code 0\n"), ran.stderr

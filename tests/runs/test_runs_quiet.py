@@ -12,7 +12,7 @@ import pytest
 from prl_tui.cli import demo
 from prl_tui.cli.watching import _Told
 from prl_tui.core import plan
-from prl_tui.runs import launcher, overview, plans, stop
+from prl_tui.runs import events, launcher, overview, plans, stop
 from prl_tui.telemetry.quiet import Patience
 from tests.runs.helpers import until
 
@@ -72,7 +72,36 @@ def test_plain_lines_say_it_at_once_and_then_ever_more_rarely(alive):
     told.news(looked(alive))
     seen = [told.news(looked(alive, seconds)) for seconds in (910, 930, 1200, 1830, 1900)]
     assert [bool(lines) for lines in seen] == [True, False, False, True, False]
-    assert seen[0] == ["! no output for 15 min"]
+    assert seen[0] == ["! no output for 15 min", f"  where each rank stands: prl-tui stacks {alive.id}"]
+
+
+STEPS = (
+    "import os, sys, time\n"
+    "for n in range(1, 9):\n"
+    "    print({'loss': 0.5, 'global_step/max_steps': f'{n}/90', 'elapsed_time': f'{4 * n}s'}, flush=True)\n"
+)
+
+
+@pytest.mark.parametrize("end", ["raise SystemExit(3)", "time.sleep(600)"])
+def test_a_run_that_ended_promises_no_time_left(root, end):
+    folder = launcher.start(root, launcher.Job((sys.executable, "-uc", STEPS + end)))
+    try:
+        until(lambda: folder.output.exists() and "8/90" in folder.output.read_text(), "its steps")
+        if "sleep" in end:
+            one = looked(folder)
+            assert overview.as_data(one)["progress"]["eta_seconds"] == 4.0 * 82
+            assert "5 m 28 s left" in "".join(_Told().news(one))
+            stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
+        assert stop.wait(folder, 10.0)
+        for one in (looked(folder), overview.overview(folder)):
+            assert one.status.state == ("stopped" if "sleep" in end else "failed")
+            assert one.view.progress.step == 8
+            assert overview.as_data(one)["progress"]["eta_seconds"] is None
+            assert "left" not in "".join(_Told().news(one))
+            progress = [event for event in events.Events().news(one, ()) if event["event"] == "progress"]
+            assert progress[0]["eta_seconds"] is None
+    finally:
+        stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
 
 
 @pytest.mark.slow
@@ -94,6 +123,9 @@ def test_two_real_ranks_of_which_one_hangs_are_stalled_soon_after_their_last_ste
         assert 3.0 < one.quiet < 30.0
         data = overview.as_data(one)
         assert (data["state"], data["stalled"], data["progress"]["eta_seconds"]) == ("running", True, None)
+        told = _Told().news(one)
+        assert "step 11/200" in "".join(told)
+        assert "left" not in "".join(told), "nobody knows when a run that hangs is done"
         assert overview.describe(folder, reading.view).quiet is None, "the usual patience is minutes"
     finally:
         reading.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.machine import child, paths
+from prl_tui.machine import child, gpu_faults, paths
 from prl_tui.runs import launcher, recorder, stop, store
 from prl_tui.telemetry import gpu_history
 from tests.runs.helpers import ended, is_living, supervisor_of, until
@@ -185,3 +185,30 @@ def _recorders():
         except OSError:
             continue
     return [line for line in found if "prl_tui.runs.recorder" in line]
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "GPUs not read: This box has no NVIDIA driver: libnvidia-ml.so.1 is not found"),
+        ("zh", "未读到 GPU：本机没有 NVIDIA 驱动：找不到 libnvidia-ml.so.1"),
+    ],
+)
+def test_logs_says_once_and_in_a_sentence_why_the_gpus_were_not_read(cli, language, sentence):
+    folder = launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "pass")))
+    writer = gpu_history.Writer(folder.path / gpu_history.FILE)
+    for n, problem in enumerate(["no-driver", "no-driver", "hung", "no-driver"]):
+        writer.add(None, gpu_history.Row(1.0 + n, 1.0, (), (12.0, 1000.0, 1.0, 1000.0), problem))
+    told = cli("--lang", language, "logs", folder.id, "--gpus").out.splitlines()
+    assert told.count(sentence) == 2
+    assert not any("no-driver" in line or "hung" in line for line in told)
+    assert len(told) == 4 + 3, "a sentence where the reason changes, then the rows"
+
+
+def test_every_fault_that_a_row_may_have_is_a_sentence_without_gaps():
+    """A row has the code alone; those that `nvml_faults` and the recorder give."""
+    codes = {"hung", "binding-shadowed", "reader-ended", *gpu_faults._plain()}
+    for code in codes:
+        sentence = gpu_faults.GpuFault(code).sentence
+        assert " " in sentence
+        assert not {"–", code} & set(sentence.split())

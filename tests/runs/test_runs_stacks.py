@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,8 +89,14 @@ def test_the_command_prints_them_and_json_has_the_files(hung, cli, monkeypatch):
 
 def test_without_py_spy_the_way_out_is_said(hung, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda *_args, **_more: None)
-    with pytest.raises(stacks.StacksError, match="pip install py-spy"):
+    with pytest.raises(stacks.StacksError, match="pip install py-spy") as told:
         stacks.read(hung)
+    assert f"own environment: {sys.executable} -m pip install py-spy" in str(told.value), "one command, for one place"
+
+
+def test_an_environment_without_pip_gets_uv_s_command(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert stacks.install_command() == f"uv pip install --python {sys.executable} py-spy"
 
 
 def test_a_process_that_may_not_be_read_says_what_would_let_it(hung, tmp_path, monkeypatch):

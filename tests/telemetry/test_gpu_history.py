@@ -37,13 +37,17 @@ def test_rows_come_back_under_the_header_that_they_were_written_for(tmp_path):
 def test_merged_rows_keep_the_mean_of_work_and_the_extremes_of_what_runs_out():
     quiet = Row(10.0, 3.0, ((0.0, 100.0, 70.0, 30.0, 200.0), None), (0.0, 1.0, 0.0, 900.0))
     busy = Row(
-        13.0, 1.0, ((100.0, 79000.0, 700.0, 85.0, 2000.0), (5.0, 1.0, 2.0, 3.0, None)), (40.0, 5.0, 8.0, 3.0), "hung"
+        13.0,
+        1.0,
+        ((100.0, 79000.0, 700.0, 85.0, 2000.0), (5.0, 1.0, 2.0, 3.0, None)),
+        (40.0, 5.0, 8.0, 3.0, 9.0, 2.0),
+        "hung",
     )
     both = gpu_history.merge([quiet, busy])
     assert (both.time, both.seconds, both.problem) == (10.0, 4.0, "hung")
     assert both.gpus[0] == (25.0, 79000.0, 227.5, 85.0, 650.0)
     assert both.gpus[1] == (5.0, 1.0, 2.0, 3.0, None)
-    assert both.host == (10.0, 5.0, 2.0, 3.0)
+    assert both.host == (10.0, 5.0, 2.0, 3.0, 9.0, 2.0), "a row of before had four of them"
 
 
 def test_a_week_of_eight_gpus_stays_small_keeps_its_peaks_and_its_last_minutes_whole(tmp_path):

@@ -60,6 +60,7 @@ def test_a_run_from_its_first_line_to_its_last(tmp_path):
     assert same is view
 
     clock.now = 1234.0
+    (view.metrics_path.parent / "checkpoint-10").mkdir()
     append(log, "[INFO:swift] Saving model checkpoint to output/v0/checkpoint-10\n")
     view = reader.poll()
     assert [(one.path, one.step, one.seen_at) for one in view.checkpoints] == [("output/v0/checkpoint-10", 10, 1234.0)]

@@ -8,6 +8,8 @@ from textual import events
 from prl_tui.core.config import Source
 from prl_tui.core.findings import Facts
 from prl_tui.tui.session import Session
+from prl_tui.tui.widgets.form_words import clicked
+from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.settings_form import SettingsForm
 from prl_tui.tui.widgets.verdict_view import VerdictView, hidden_findings, lines
 from tests.tui.driving import click_text, configure, screen, text_of, type_text, wait_for
@@ -351,9 +353,71 @@ async def test_a_click_opens_a_field_and_tab_closes_it_with_what_was_typed(app):
         place = await configure(pilot)
         await click_text(pilot, place.form, "accumulation")
         await wait_for(pilot, lambda: place.form.typing and place.form.key == "gradient_accumulation_steps", "open")
-        await pilot.press("0", "tab")
+        await pilot.press("1", "0", "tab")
         await wait_for(pilot, lambda: not place.form.typing, "closed")
         assert value(place, "gradient_accumulation_steps") == 10
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_click_selects_the_value_and_a_second_one_puts_the_cursor(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await open_on(pilot, BATCH)
+        place.session.set_text(BATCH, "24")
+        place.update()
+        label = str(place.session.config.recipe.by_key[BATCH].label)
+        await wait_for(pilot, lambda: "24" in line_of(place, label), "the value")
+        await click_text(pilot, place.form, label)
+        await wait_for(pilot, lambda: place.form.typing, "open")
+        await pilot.press("3")
+        await wait_for(pilot, lambda: value(place, BATCH) == 3, "typing in place of the value")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: value(place, BATCH) == 32, "and on from there")
+
+        await click_text(pilot, place.form, label)
+        await wait_for(pilot, lambda: place.form.typing, "open again")
+        cell = line_of(place, label).index("32")
+        at = text_of(place.form).split("\n").index(line_of(place, label))
+        await pilot.click(place.form, offset=(cell + 1, at))
+        await pilot.press("5")
+        await wait_for(pilot, lambda: value(place, BATCH) == 352, "a digit between the two")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: value(place, BATCH) == 32, "what it was")
+
+
+def line_of(place, text):
+    return next((line for line in text_of(place.form).split("\n") if text in line), "")
+
+
+async def test_a_click_and_enter_change_nothing_and_another_field_closes_the_first(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, BATCH)
+        before = value(place, BATCH)
+        await click_text(pilot, place.form, str(place.session.config.recipe.by_key[BATCH].label))
+        await wait_for(pilot, lambda: place.form.typing, "open")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: not place.form.typing, "closed")
+        assert value(place, BATCH) == before
+        await click_text(pilot, place.form, str(place.session.config.recipe.by_key[BATCH].label))
+        await click_text(pilot, place.form, "accumulation")
+        await wait_for(pilot, lambda: place.form.key == "gradient_accumulation_steps", "the other one")
+        await pilot.press("7", "enter")
+        await wait_for(pilot, lambda: value(place, "gradient_accumulation_steps") == 7, "its value")
+        assert value(place, BATCH) == before
+
+
+def test_a_selected_text_gives_way_to_what_is_done_to_it():
+    for key, text, at in (
+        ("backspace", "", 0),
+        ("ctrl+w", "", 0),
+        ("left", "24", 1),
+        ("end", "24", 2),
+        ("home", "24", 0),
+    ):
+        editor = LineEditor("24", selected=True)
+        assert editor.press(key)
+        assert (editor.text, editor.at, editor.selected) == (text, at, False)
+    wide = LineEditor("批a量", at=0)
+    assert [clicked(wide, 20, cell) for cell in range(7)] == [0, 0, 1, 2, 2, 3, 3]
 
 
 async def test_d_shows_the_whole_verdict_where_only_three_lines_are_in_sight(app):

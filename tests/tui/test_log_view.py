@@ -252,6 +252,20 @@ async def test_long_lines_can_be_scrolled_sideways(tmp_path):
         assert shown(app.view)[0] == "0123456789" * 8
 
 
+async def test_a_log_that_is_shown_again_can_be_scrolled_sideways_too(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"0123456789" * 30 + b"END\n")
+    app = app_on(path)
+    async with app.run_test(size=(81, 5)) as pilot:
+        app.view.poll()
+        await pilot.pause()
+        app.view.show(app.view.source)
+        app.view.poll()
+        await pilot.pause()
+        await pilot.press(*["right"] * 40)
+        assert shown(app.view)[0].endswith("END"), "lines that were drawn before count too"
+
+
 async def test_search_goes_through_the_whole_log_marks_and_wraps(log):
     append(log, b"here a NEEDLE and a needle\n" + b"x\n" * 2000 + b"needle again\n")
     app = app_on(log)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 
 import pytest
 from textual import events
 from textual.widgets import Input
 
+from prl_tui import atomic
 from prl_tui.core import catalog, config_file
 from prl_tui.export.formats import FORMATS, fitting
 from prl_tui.machine import paths
@@ -54,6 +56,22 @@ async def answer(pilot, text):
     await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog")
     pilot.app.screen.query_one("#text").value = text
     await pilot.press("enter")
+
+
+def value(pilot):
+    return pilot.app.screen.query_one("#text").value
+
+
+def dialog_text(pilot):
+    """What the dialog says, whatever its lines."""
+    return " ".join(screen(pilot.app).replace("│", " ").split())
+
+
+async def refused(pilot, text, sentence):
+    """The dialog is still there, with the text and the reason."""
+    await wait_for(pilot, lambda: sentence in dialog_text(pilot), sentence)
+    assert isinstance(pilot.app.screen, AskText)
+    assert value(pilot) == text
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])
@@ -182,7 +200,7 @@ async def test_what_cannot_be_written_is_said_and_nothing_breaks(app, tmp_path, 
         await configure(pilot)
         await export(pilot)
         await save_as(pilot, str(tmp_path / file))
-        await wait_for(pilot, lambda: any(sentence in note.message for note in pilot.app._notifications), sentence)
+        await refused(pilot, str(tmp_path / file), sentence)
 
 
 async def test_a_config_with_errors_is_not_exported(app):
@@ -248,13 +266,69 @@ async def test_saving_keeps_the_comments_of_the_file(app):
 @pytest.mark.parametrize(
     ("name", "sentence"), [("standard-4gpu", "built-in"), ("a/b", "cannot be"), ("[bold]", "cannot be")]
 )
-async def test_a_preset_never_shadows_a_built_in_one_and_has_a_plain_name(app, name, sentence):
-    async with app().run_test(size=WIDE) as pilot:
-        await configure(pilot)
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_preset_never_shadows_a_built_in_one_and_has_a_plain_name(app, name, sentence, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
         await pilot.press("s")
         await answer(pilot, name)
-        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if sentence in n.message], sentence)
+        await refused(pilot, name, sentence)
+        assert not own_file().exists()
+        await pilot.press("l", "q", "2")
+        await wait_for(pilot, lambda: value(pilot) == f"{name}lq2", "the keys typed on")
+        assert isinstance(pilot.app.screen, AskText), "they are text, not keys of the form"
+        await wait_for(pilot, lambda: sentence not in dialog_text(pilot), "the word about another text gone")
+        await pilot.press("ctrl+u", "o", "w", "n", "enter")
+        await wait_for(pilot, own_file().exists, "the file of a name that can be one")
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: place.session.config.preset == "own", "the new preset chosen")
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_enter_without_a_name_asks_for_one_and_escape_leaves(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await pilot.press("s")
+        await answer(pilot, "  ")
+        await refused(pilot, "  ", "Nothing is typed yet")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the form again")
     assert not own_file().exists()
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_folder_that_is_missing_keeps_the_name_in_the_dialog_until_it_can_be_written(app, tmp_path, size):
+    target = tmp_path / "later" / "run.sh"
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await export(pilot)
+        await save_as(pilot, str(target))
+        await refused(pilot, str(target), "cannot be written: No such file or directory")
+        target.parent.mkdir()
+        await pilot.press("enter")
+        await wait_for(pilot, target.exists, "the file")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ExportScreen), "the formats")
+        assert target.read_text().rstrip("\n") == written(place, "bash")
+
+
+async def test_a_file_that_cannot_be_replaced_after_a_yes_brings_its_name_back(app, tmp_path, monkeypatch):
+    target = tmp_path / "run.sh"
+    target.write_text("mine\n")
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        await export(pilot)
+        await save_as(pilot, str(target))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        with monkeypatch.context() as patch:
+
+            def full(*_):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+            patch.setattr(atomic.os, "fsync", full)
+            await pilot.press("y")
+            await wait_for(pilot, lambda: isinstance(pilot.app.screen, AskText), "the dialog again")
+            await refused(pilot, str(target), "cannot be written: No space left on device")
+        assert target.read_text() == "mine\n"
 
 
 async def test_enter_typed_again_before_a_dialog_closes_leaves_the_screen_below_it(app):

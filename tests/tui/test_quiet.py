@@ -30,11 +30,18 @@ async def test_watch_says_that_there_is_no_output_and_promises_no_end(app, start
         await wait_for(pilot, lambda: "! no output for" in text_of(place.query_one("#health")), "its silence")
         health, head = text_of(place.query_one("#health")), text_of(place.query_one("#head"))
         assert "✓" not in health
+        assert "S where each rank stands   x stop" in health, "whole at 80 columns too"
         assert "step 3 / 90" in health
         assert "! running" in head
         assert "– left" in head
         assert "it/s" not in head
         assert place.query_one("#health").has_class("-warn")
+        await pilot.press("d")
+        await wait_for(
+            pilot,
+            lambda: [n for n in pilot.app._notifications if "S shows where each rank stands" in n.message],
+            "the way",
+        )
 
 
 @pytest.mark.parametrize("size", [WIDE, (125, 30), SMALL])

@@ -359,11 +359,13 @@ class ConfigureScreen(Place):
 
     def action_help(self) -> None:
         """What this screen is."""
+        from prl_tui.core import wordlist
         from prl_tui.tui.help import configure_help
         from prl_tui.tui.screens.dialogs import Help
 
         field = self.session.config.recipe.by_key.get(self.form.key)
-        self.app.push_screen(Help(configure_help(safe(f"{field.label}: {field.help}") if field is not None else "")))
+        about = safe(f"{field.label}: {wordlist.about(field)}") if field is not None else ""
+        self.app.push_screen(Help(configure_help(about)))
 
     def action_launch(self) -> None:
         """Start the run on this box, as it is now."""

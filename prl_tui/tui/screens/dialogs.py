@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
 from textual import events
@@ -38,6 +39,7 @@ class Dialog(ModalScreen[Answer]):
         .dialog-details { height: auto; margin-top: 1; color: $text-muted; scrollbar-size-vertical: 1; }
         .dialog-buttons { height: 3; margin-top: 1; align-horizontal: left; }
         .dialog-buttons Button { margin-right: 2; }
+        .dialog-problem { color: $text-error; height: auto; margin-top: 1; }
         .dialog-hint { color: $text-muted; height: auto; margin-top: 1; }
         .help { height: auto; }
     }
@@ -135,24 +137,55 @@ class TypingDialog(Dialog[Answer]):
 
 
 class AskText(TypingDialog[str]):
-    """One line of text; escape gives none."""
+    """One line of text; escape gives none. Text that is refused stays, with the reason below it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", t("back"))]
 
-    def __init__(self, question: str, value: str, hint: str = "") -> None:
+    def __init__(
+        self, question: str, value: str, hint: str = "", accept: Callable[[str], str] | None = None, problem: str = ""
+    ) -> None:
+        """`accept` gets the text, stripped, and returns why it is refused, or ""; `problem`: it was refused before."""
         super().__init__()
         self._question, self._value, self._hint = question, value, hint
+        self._accept, self._problem = accept, problem
+        self._refused = value if problem else None
 
     def compose(self) -> ComposeResult:
         """The question over an input."""
         with Vertical(classes="dialog"):
             yield Static(Content(safe(self._question)), classes="dialog-question")
             yield Input(self._value, id="text")
+            problem = Static(Content(safe(self._problem)), classes="dialog-problem")
+            problem.display = bool(self._problem)
+            yield problem
             yield Static(Content(safe(self._hint)), classes="dialog-hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter answers with what stands there by now: characters that came early may have been on their way."""
-        self.answer(event.input.value)
+        text = event.input.value
+        if self._answered:
+            return
+        problem = self._judged(text.strip())
+        if problem:
+            self._refused = text
+            self._show(problem)
+        else:
+            self.answer(text)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Another text: what was said of the one before does not hold any more."""
+        if event.value != self._refused:
+            self._show("")
+
+    def _judged(self, text: str) -> str:
+        if self._accept is None:
+            return ""
+        return self._accept(text) if text else t("Nothing is typed yet; escape goes back.")
+
+    def _show(self, problem: str) -> None:
+        place = self.query_one(".dialog-problem", Static)
+        place.update(Content(safe(problem)))
+        place.display = bool(problem)
 
     def action_cancel(self) -> None:
         """Nothing."""

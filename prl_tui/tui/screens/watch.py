@@ -285,9 +285,13 @@ class WatchScreen(Place):
     def on_log_view_searched(self, event: LogView.Searched) -> None:
         """Say when nothing was found."""
         if event.line is None:
-            self.prl.tell(
-                t("“{text}” is not in this log.", text=event.needle) if event.needle else t("No error lines here.")
-            )
+            self.prl.tell(t("“{text}” is not in this log.", text=event.needle) if event.needle else self._no_errors())
+
+    def _no_errors(self) -> str:
+        """What helps where no line looks like an error: of a run that hangs only its stacks tell."""
+        if self._one is not None and self._one.quiet is not None:
+            return t("No error lines here: the run is silent. S shows where each rank stands.")
+        return t("No error lines here.")
 
     # --- actions --------------------------------------------------------------------------------------------------
 
@@ -345,7 +349,7 @@ class WatchScreen(Place):
         """Go to the cause of a failure, else to the first line that looks like an error."""
         place = fault_place.find(self._one) if self._one is not None else None
         if place is None:
-            self.prl.tell(t("No error lines here."))
+            self.prl.tell(self._no_errors())
             return
         names = [tab.rank for tab in self.query_one(LogTabs).tabs]
         self.action_pane("logs")
@@ -357,7 +361,7 @@ class WatchScreen(Place):
             return
         line = self._source(place.rank).line_of(place.path, place.line) or 0  # counts all of it
         view.poll()
-        view.go_to_line(line)
+        view.go_to_line(line, 0)
 
     def action_stop(self) -> None:
         """Ask, then stop the run."""

@@ -102,21 +102,35 @@ class Paint:
         self.x = x
         self.width = width
         self.style = widget.visual_style.rich_style
-        self.widest = 0
-        """Cells of the longest line so far."""
         self._widget = widget
         self._prefix = prefix
         self._background = widget.background_colors[1]
         self._filters = widget.get_line_filters()
 
-    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> Strip:
-        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it."""
+    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> tuple[Strip, int]:
+        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it; cells of all of it."""
+        style, mark = self._styles(spans, current)
+        segments, width = window(text, style, self.x, self.width, spans, mark)
+        return self._filtered(segments), width
+
+    def rows(self, text: str, starts: Sequence[int], spans: Sequence[Span] = (), current: bool = False) -> list[Strip]:
+        """All of a line in rows that begin in these cells, each as wide as the view."""
+        style, mark = self._styles(spans, current)
+        found = []
+        for start, end in zip(starts, [*starts[1:], starts[-1] + self.width], strict=True):
+            segments, _ = window(text, style, start, end - start, spans, mark)
+            if end - start < self.width:  # a wide character did not fit
+                segments.append(Segment(" " * (self.width - (end - start)), style))
+            found.append(self._filtered(segments))
+        return found
+
+    def _styles(self, spans: Sequence[Span], current: bool) -> tuple[Style, Style | None]:
         style = self.style
         if current:  # only its background: the line keeps its own colours
             style += Style(bgcolor=self._component("current").bgcolor, bold=True)
-        mark = self._component("found") if spans else None
-        segments, width = window(text, style, self.x, self.width, spans, mark)
-        self.widest = max(self.widest, width)
+        return style, self._component("found") if spans else None
+
+    def _filtered(self, segments: list[Segment]) -> Strip:
         for line_filter in self._filters:
             segments = line_filter.apply(segments, self._background)
         return Strip(segments, self.width)

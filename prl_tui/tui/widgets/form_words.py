@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 
+from prl_tui.core import wordlist
 from prl_tui.core.config import Source
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def about_field(field: Field, width: int, height: int) -> Content:
     """A field's help and what carries it, in so many lines; where they are too few, an ellipsis and the key for all."""
     carriers = safe("  ".join(part for part in (field.flag or field.env, field.override) if part))
-    lines = wrap(str(field.help), width)
+    lines = wrap(wordlist.about(field), width)
     if len(lines) > height > 0:
         lines = [*lines[: height - 1], fit(lines[height - 1] + " …", width - 3).rstrip().rstrip("… ") + " … ?"]
         return Content("\n".join(lines))
@@ -32,19 +33,51 @@ def about_field(field: Field, width: int, height: int) -> Content:
 
 def edited(editor: LineEditor, width: int) -> list[Piece]:
     """The text with its cursor, the part around the cursor where it is too long."""
+    hidden = _hidden(editor, width)
+    if editor.selected:
+        return [(safe(editor.text[hidden:]), "selected"), (" ", "edit")]
     before, under, after = (
-        editor.text[: editor.at],
+        editor.text[hidden : editor.at],
         editor.text[editor.at : editor.at + 1],
         editor.text[editor.at + 1 :],
     )
-    while before and cell_len(before) + 2 > width:
-        before = before[1:]
     return [
         (safe(before), "edit"),
         (safe(under) or " ", "mark"),
         (safe(after[: max(0, width)]), "edit"),
         (" ", "edit"),
     ]
+
+
+def _hidden(editor: LineEditor, width: int) -> int:
+    """Characters at the left that give way to the cursor."""
+    hidden = 0
+    while hidden < editor.at and cell_len(editor.text[hidden : editor.at]) + 2 > width:
+        hidden += 1
+    return hidden
+
+
+def clicked(editor: LineEditor, width: int, cell: int) -> int:
+    """Before which character of an edited text a click on one of its cells puts the cursor."""
+    at = _hidden(editor, width)
+    while at < len(editor.text) and cell >= (cells := cell_len(safe(editor.text[at]))):
+        cell -= cells
+        at += 1
+    return at
+
+
+def label_width(width: int) -> int:
+    """Cells of a setting's name in a form of that width."""
+    return 20 if width < 60 else 22
+
+
+def cut(pieces: list[Piece], room: int) -> list[Piece]:
+    """Pieces in at most `room` cells, the one that no longer fits cut with an ellipsis."""
+    found: list[Piece] = []
+    for text, role in pieces:
+        found.append((text if cell_len(text) <= room else fit(text, max(0, room)), role))
+        room -= cell_len(text)
+    return found
 
 
 def group_word(group: Group) -> str:

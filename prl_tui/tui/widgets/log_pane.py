@@ -105,7 +105,7 @@ class LogPane(ScrollView, can_focus=True):
         self._moved = source.moved if source else 0
         self._held_at = 0
         self._widest = 0
-        self._cache: LRUCache[_Key, Strip] = LRUCache(512)
+        self._cache: LRUCache[_Key, tuple[Strip, int]] = LRUCache(512)
 
     # --- what the owner calls -------------------------------------------------------------------------------
 
@@ -284,9 +284,9 @@ class LogPane(ScrollView, can_focus=True):
         rows = self._source.read_lines(y + first, count) if self._source else []
         paint = Paint(self, "log-view", x, self._text_width)
         if y + first == 0 and not self.lines:
-            return [paint.strip(self._nothing()), *[paint.strip("")] * (count - 1)]
+            return [paint.strip(self._nothing())[0], *[paint.strip("")[0]] * (count - 1)]
         strips = [self._strip(raw, paint, y + first + row) for row, raw in enumerate(rows)]
-        return strips + [paint.strip("")] * (count - len(strips))
+        return strips + [paint.strip("")[0]] * (count - len(strips))
 
     def _nothing(self) -> str:
         """What stands where no line is."""
@@ -296,11 +296,12 @@ class LogPane(ScrollView, can_focus=True):
     def _strip(self, raw: bytes, paint: Paint, line: int) -> Strip:
         current = line == self.current_line
         key = (raw, paint.x, paint.width, paint.style, self.needle, current)
-        strip = self._cache.get(key)
-        if strip is None:
+        found = self._cache.get(key)
+        if found is None:
             text = decode(raw)
-            strip = self._cache[key] = paint.strip(text, self.spans(text), current)
-            self._widen(paint.widest)
+            found = self._cache[key] = paint.strip(text, self.spans(text), current)
+        strip, width = found
+        self._widen(width)  # of a line drawn before too: the view may have been shown anew since
         return strip
 
     def spans(self, text: str) -> list[Span]:  # noqa: ARG002

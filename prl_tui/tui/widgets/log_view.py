@@ -16,11 +16,12 @@ from prl_tui.telemetry.line_search import ErrorTest, LineTest, TextTest, find_li
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Span
 from prl_tui.tui.widgets.log_pane import COLUMNS, LogPane
+from prl_tui.tui.widgets.log_wrap import WrapPane
 
 _SLICE_SECONDS = 0.004  # a search gives the screen its turn this often
 
 
-class LogView(LogPane):
+class LogView(WrapPane):
     """Shows one log, follows its end, searches in it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -28,6 +29,7 @@ class LogView(LogPane):
         Binding("home,g", "scroll_home", t("to the start"), show=False, id="log.start"),
         Binding("n", "next", t("next match or error"), show=False, id="log.next"),
         Binding("N", "previous", t("previous match or error"), show=False, id="log.previous"),
+        Binding("w", "wrap", t("wrap long lines"), show=False, id="log.wrap"),
         Binding("e", "next_error", t("next error"), show=False, id="log.next_error"),
         Binding("E", "previous_error", t("previous error"), show=False, id="log.previous_error"),
     ]
@@ -66,6 +68,7 @@ class LogView(LogPane):
     def action_scroll_home(self) -> None:
         """Go to the first line."""
         self._set_following(False)
+        self._skip = 0
         self._place(0, 0)
         self.refresh()
 

@@ -13,6 +13,7 @@ from prl_tui.core.batch import Batch
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, resolve
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.tui.cells import fit
 from prl_tui.tui.widgets.rows import Piece, Rows
 
@@ -60,7 +61,7 @@ class PresetTable(Rows):
         self.run_worker(self._read_files, description="read config files", thread=True, exit_on_error=False)
 
     def _read_files(self) -> None:
-        read = {line: with_files(self._catalog, line, Path.cwd()) for line in self._lines if line.preset}
+        read = {line: with_files(self._catalog, line, paths.here()) for line in self._lines if line.preset}
         found = {line: numbers for line, numbers in read.items() if numbers is not None}
         if found:
             self.app.call_from_thread(self._take, found)

@@ -14,13 +14,23 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 Piece = tuple[str, str]
-"""Literal text and its role: "", muted, strong, accent, good, warning, error, edit, mark."""
+"""Literal text and its role: "", muted, strong, accent, good, warning, error, edit, mark, selected."""
 
 
 class Rows(ScrollView, can_focus=True):
     """Rows are made by `row`; subclasses say how many there are and what choosing one means."""
 
-    ROLES: ClassVar[tuple[str, ...]] = ("muted", "strong", "accent", "good", "warning", "error", "edit", "mark")
+    ROLES: ClassVar[tuple[str, ...]] = (
+        "muted",
+        "strong",
+        "accent",
+        "good",
+        "warning",
+        "error",
+        "edit",
+        "mark",
+        "selected",
+    )
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{role}" for role in ROLES} | {"rows--cursor"}
     DEFAULT_CSS = """
     Rows {
@@ -39,6 +49,7 @@ class Rows(ScrollView, can_focus=True):
         & > .rows--error { color: $text-error; }
         & > .rows--mark { color: $text-accent; text-style: bold; }
         & > .rows--edit { background: $primary; color: $text; }
+        & > .rows--selected { background: $primary; color: $text; text-style: reverse; }
         & > .rows--cursor { background: $surface-lighten-2; }
         &:focus > .rows--cursor { background: $primary-muted; }
     }

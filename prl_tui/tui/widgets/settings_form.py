@@ -16,7 +16,7 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
-from prl_tui.tui.widgets.form_words import edited, group_word, source_word
+from prl_tui.tui.widgets.form_words import clicked, cut, edited, group_word, label_width, source_word
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
@@ -42,15 +42,6 @@ def _idle(config: RunConfig | None) -> frozenset[str]:
     from prl_tui.core import files
 
     return files.idle(config) | files.replaced(config)
-
-
-def _cut(pieces: list[Piece], room: int) -> list[Piece]:
-    """Pieces in at most `room` cells, the one that no longer fits cut with an ellipsis."""
-    found: list[Piece] = []
-    for text, role in pieces:
-        found.append((text if cell_len(text) <= room else fit(text, max(0, room)), role))
-        room -= cell_len(text)
-    return found
 
 
 class SettingsForm(Rows):
@@ -215,21 +206,21 @@ class SettingsForm(Rows):
             return [(fit(group_word(entry.group), width), "strong")]
         assert self._config is not None
         field = self._config.recipe.by_key[entry.key]
-        label_width = 20 if width < 60 else 22
-        value_width = max(10, min(22, width - label_width - 24)) if width < 62 else max(18, min(30, width - 44))
-        label: list[Piece] = [("  ", ""), (fit(str(field.label), label_width), "")]
+        label_cells = label_width(width)
+        value_width = max(10, min(22, width - label_cells - 24)) if width < 62 else max(18, min(30, width - 44))
+        label: list[Piece] = [("  ", ""), (fit(str(field.label), label_cells), "")]
         if self._editor is not None and y == self.cursor:
-            return [*label, *edited(self._editor, width - label_width - 2)]
+            return [*label, *edited(self._editor, width - label_cells - 2)]
         text = self._text(entry.key)
         mark = self._mark(entry.key)
         if cell_len(text) > value_width:  # a long text takes what the mark leaves
-            room = width - label_width - 3 - sum(cell_len(piece) for piece, _ in mark)
+            room = width - label_cells - 3 - sum(cell_len(piece) for piece, _ in mark)
             value_width = max(value_width, min(cell_len(text), room))
         shown = fit(text or "–", value_width, field.type in NUMERIC)
         role = {"error": "error", "warning": "warning"}.get(self._findings.get(entry.key, ""), "" if text else "muted")
         unit = f" {fit(str(field.unit), 11)}" if str(field.unit) else ""
-        room = width - label_width - 2 - cell_len(shown) - cell_len(unit)
-        return [*label, (shown, role), (unit, "muted"), *_cut(mark, room)]
+        room = width - label_cells - 2 - cell_len(shown) - cell_len(unit)
+        return [*label, (shown, role), (unit, "muted"), *cut(mark, room)]
 
     def _mark(self, key: str) -> list[Piece]:
         """`← 2  fix`: the preset's value, and who changed it."""
@@ -303,6 +294,21 @@ class SettingsForm(Rows):
             return False
         self.refresh_line(self.cursor)
         return True
+
+    def on_click(self, event: events.Click) -> None:
+        """A click opens a field with its text selected, so that typing replaces it; in an open one it puts the cursor."""
+        y = event.y + self.scroll_offset.y - self.gutter.top
+        editor, label = self._editor, label_width(self.room) + 2
+        if editor is not None and y == self.cursor:
+            editor.place(clicked(editor, self.room - label, max(0, event.x - self.gutter.left - label)))
+            self.refresh_line(self.cursor)
+            event.prevent_default()
+            return
+        super().on_click(event)
+        event.prevent_default()  # the list's own handler has just been called
+        if self._editor is not None and self._editor is not editor:
+            self._editor.selected = bool(self._editor.text)
+            self.refresh_line(self.cursor)
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes into the field under the cursor."""

@@ -1,0 +1,47 @@
+"""Findings about files that a run needs and this box does not have: which field asks for each, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prl_tui.core import values
+from prl_tui.core.config import RunConfig, fill, template_keys
+from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.i18n import t
+
+
+def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """An error for each file that the recipe needs, and for each path that a hub field names."""
+    for path in facts.missing_files:
+        yield _needed(config, path)
+    for key, names in facts.missing_values.items():
+        whole = facts.cut_paths.get(key)
+        fixes: tuple[Fix, ...] = ()
+        if whole is not None:
+            typed = values.show(config.recipe.by_key[key], whole)
+            fixes = (Fix({key: typed}, t("quote it: {value}", value=typed)),)
+        for name in names:
+            if name not in facts.missing_files:
+                yield Finding("file-missing", "error", key, t("{path} does not exist.", path=name), _why(name), fixes)
+
+
+def _why(name: str) -> str:
+    if name.startswith("/"):
+        return ""
+    return t("A relative path starts in the working directory.") if not name.startswith("~/") else ""
+
+
+def _needed(config: RunConfig, path: str) -> Finding:
+    message = t("{path} does not exist.", path=path)
+    data = config.recipe.data
+    if data.write:
+        from prl_tui.core import given
+
+        for template, name in given.wanted(config):
+            if name == path:
+                ways_out = given.write_instead(config, template)
+                return Finding("file-missing", "error", template.key, message, "", ways_out)
+    asking = [entry for entry in data.files if fill(fill(entry, config), config) == path]
+    why = next((str(data.reasons[entry]) for entry in asking if entry in data.reasons), "")
+    field = next((key for entry in asking for key in template_keys(entry) if key in config.settings), "")
+    return Finding("file-missing", "error", field, message, why)
