@@ -22,6 +22,9 @@ _NOTHING = Facts()
 
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
+    empty = facts.rows == 0
+    if empty:  # nothing else is to be said of so many rows, and no other setting mends it
+        facts = replace(facts, rows=None)
     seen, idle, written = _through_files(config, facts)
     stack, case = _case(config, facts, stack_name)
     found = assess.assess(case)
@@ -31,6 +34,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     heard = _without_problems(config, idle | written)
     findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     findings = _with_ways_out(heard, facts, stack_name, findings)
+    findings += [_no_rows(config)] if empty else []
     if any(broken.severity == "warning" for broken in found.violations):
         from prl_tui.core import exact
 
@@ -60,6 +64,12 @@ def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, asse
     seen, idle, _ = _through_files(config, facts)
     rows, val_rows = _train_rows(seen, stack, facts.rows), _val_rows(seen, stack, facts)
     return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle)
+
+
+def _no_rows(config: RunConfig) -> Finding:
+    """The training data is there, and there is nothing in it."""
+    named = next((key for key in config.recipe.data.batch.rows if key in config.settings and config.text(key)), "")
+    return Finding("no-rows", "error", named, t("The data has no rows."), t("There is nothing to train on."))
 
 
 _NONE: frozenset[str] = frozenset()

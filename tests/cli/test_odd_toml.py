@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,7 +68,7 @@ VALUES = {
     "seed = 99999999999999999999": "“99999999999999999999” is too large; 2147483647 is the greatest that works.",
     'seed = "99999999999999999999"': "“99999999999999999999” is too large; 2147483647 is the greatest that works.",
     "seed = -1234567890123456": "“-1234567890123456” is too small; 0 is the least that works.",
-    "seed = {a = 1, b = true}": "“{a = 1, b = true}” is not a whole number; ",
+    "seed = {a = 1, b = true}": "“{ a = 1, b = true }” is not a whole number; ",
     "seed = 2026-11-28": "“2026-11-28” is not a whole number; ",
     'learning_rate = [1, "a", 07:32:00]': '“[1, "a", 07:32:00]” is not a number; ',
 }
@@ -92,3 +93,25 @@ def test_a_format_that_a_field_would_fill_names_the_field(cli: Callable[..., obj
     assert "with accelerate_config=generate it does." in result.err  # type: ignore[attr-defined]
     made = cli("export", "minionerec-rl/eight-gpu", "--format", form, "--set", "accelerate_config=generate")
     assert made.code == 0, made.err  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "source", ["swift-sft/lora-1gpu", "prl-grpo/standard-4gpu", "minionerec-sft", "demo/two-ranks"]
+)
+def test_data_without_rows_are_an_error(cli: Callable[..., object], source: str) -> None:
+    result = cli("check", source, "--rows", "0")
+    assert result.code == 1  # type: ignore[attr-defined]
+    assert "✗ The data has no rows." in result.out  # type: ignore[attr-defined]
+    assert "✗ 1 error" in result.out  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("content", ["", "\n  \n\t\r\n"])
+def test_an_empty_file_of_data_is_an_error(
+    cli: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.jsonl").write_text(content)
+    result = cli("check", "swift-sft/lora-1gpu", "--set", "dataset=d.jsonl", "--json")
+    assert result.code == 1  # type: ignore[attr-defined]
+    [finding] = [one for one in json.loads(result.out)["findings"] if one["severity"] == "error"]  # type: ignore[attr-defined]
+    assert (finding["code"], finding["field"]) == ("no-rows", "dataset")

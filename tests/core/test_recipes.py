@@ -124,7 +124,7 @@ def test_a_run_on_the_cpu_needs_no_gpu(name: str) -> None:
 
 def test_the_cpu_field_must_exist() -> None:
     data = replace(CATALOG.recipes["swift-sft"].data, cpu="no_such_field", shared=())
-    with pytest.raises(ValueError, match="cpu: there is no field no_such_field"):
+    with pytest.raises(ValueError, match="cpu: there is no such field as no_such_field"):
         build(replace(data, defaults={}, presets={}), {}, "")
 
 
