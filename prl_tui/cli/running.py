@@ -26,7 +26,7 @@ def launch(args: argparse.Namespace) -> int:
     if args.promote:
         from prl_tui.cli import smoking
 
-        smoking.must_be_run(args.source)
+        smoking.may_promote(args)
     config = sources.load(args)
     more: dict[str, object] = {}
     if args.promote or args.smoke is not None:

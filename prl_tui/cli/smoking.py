@@ -18,8 +18,6 @@ from prl_tui.runs.folder import RunFolder
 
 def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dict[str, object]]:
     """The config to launch, and what its record keeps. CommandError where that is not possible."""
-    if args.promote and args.smoke is not None:
-        raise CommandError(t("--promote and --smoke do not go together: one makes the run long, the other short."))
     if args.promote:
         return _promoted(args, config), {}
     if args.smoke < 1:
@@ -35,8 +33,11 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
     return short, {smokes.KEY: smokes.record(wanted)}
 
 
-def must_be_run(source: str) -> None:
+def may_promote(args: argparse.Namespace) -> None:
     """CommandError with exit code 3 where --promote gets what is nothing at all, with 2 for what is no run."""
+    source = args.source
+    if args.smoke is not None:
+        raise CommandError(t("--promote and --smoke do not go together: one makes the run long, the other short."))
     folder = store.find(paths.runs_dir(), source)
     if isinstance(folder, RunFolder):
         return

@@ -101,7 +101,7 @@ def _named(data: RecipeFile, keys: Collection[str]) -> None:
         if entry not in data.files:
             raise ValueError(_unknown("reasons", entry, data.files))
     for name in data.presets:
-        if not name.strip() or "/" in name or not name.isprintable():
+        if not name.strip():
             raise ValueError(
                 t("presets: {name} cannot be a preset's name; my-preset would work", name=repr(name[:100]))
             )

@@ -136,8 +136,8 @@ UNSOUND: dict[str, tuple[str, str]] = {
     ),
     "choices": (RECIPE.replace('choices = ["a", "b"]', ""), "field task, choices: at least one is needed"),
     "preset-name": (
-        RECIPE.replace("presets.small.", 'presets."a/b".').replace('= "small"', '= ""'),
-        "presets: 'a/b' cannot",
+        RECIPE.replace("presets.small.", 'presets." ".').replace('= "small"', '= ""'),
+        "presets: ' ' cannot",
     ),
     "template": (
         RECIPE + 'default = "{nope}"\ntemplate = true\n',

@@ -100,5 +100,5 @@ def test_a_reason_is_given_for_a_file_that_is_asked_for():
     from prl_tui.core.recipe import EMPTY, build
 
     data = replace(RECIPES["demo"].data, reasons={"x": EMPTY}, shared=(), defaults={}, presets={}, default_preset="")
-    with pytest.raises(ValueError, match="reasons: 'x' is no entry of files"):
+    with pytest.raises(ValueError, match="reasons: there is no x"):
         build(data, {}, "")

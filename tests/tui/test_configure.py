@@ -319,7 +319,7 @@ async def test_a_chinese_text_is_typed_edited_and_kept(app):
         place = await open_on(pilot, "output_dir")
         await pilot.press("enter", "ctrl+u", "输", "出", "目", "录", "left", "backspace", "x", "enter")
         await wait_for(pilot, lambda: value(place, "output_dir") == "输出x录", "the edited text")
-        assert "输出x录" in text_of(place.form)
+        await wait_for(pilot, lambda: "输出x录" in text_of(place.form), "the same on the screen")
 
 
 async def test_words_of_a_list_are_typed_with_blanks_between(app):
