@@ -9,15 +9,15 @@ from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
-_SETTING = re.compile(r"(?:--?[A-Za-z][\w-]*|[A-Za-z_]\w*)=", re.ASCII)
-"""What may stand before a bare `=`: zsh expands =NAME, and shellcheck takes `0=` and `a+=` for assignments (SC2191)."""
+_SETTING = re.compile(r"(?:--?[A-Za-z][\w-]*|[A-Za-z_]\w*)=[^=]*", re.ASCII)
+"""A word with a bare `=`: zsh expands =NAME, and shellcheck takes `0=` and `a+=` for assignments (SC2191)."""
 _CURLED = re.compile("[\u2018\u2019]+")
 """Single quotation marks of a text: shellcheck takes them, between the shell's own, for a slip (SC1112)."""
 
 
 def literal(text: str) -> str:
     """Text as one word of a POSIX shell, unchanged whatever it holds."""
-    if bare(text) and "=" in text and not _SETTING.match(text):
+    if bare(text) and "=" in text and not _SETTING.fullmatch(text):
         return f"'{text}'"
     return _CURLED.sub(lambda found: f"'\"{found[0]}\"'", shlex.quote(text))
 
