@@ -146,7 +146,7 @@ def test_a_stop_right_after_the_start_leaves_no_child(nvml_stub):
         gpus = GpuFeed(0.05, environment=nvml_stub.environment())
         gpus.start()
         gpus.stop()
-    wait_for(lambda: all(gone(child.pid) for child in us.children()), "the children's end", 10)
+    wait_for(lambda: all(gone(child.pid) for child in us.children()), "the children's end", 30)
 
 
 class StuckChild:

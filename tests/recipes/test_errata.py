@@ -184,7 +184,7 @@ def test_patterns_are_resolved_and_shown(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "data/Amazon/train"
     folder.mkdir(parents=True)
-    (folder / "Books_2016-11.csv").write_text("")
+    (folder / "Books_2016-11.csv").write_text("history,item\n1,2\n")
     words = ("check", "minionerec-sft/eight-gpu", "--set", "category=Books")
     found = cli(*words)
     assert "train_file: ./data/Amazon/train/Books*11.csv is ./data/Amazon/train/Books_2016-11.csv" in found.out

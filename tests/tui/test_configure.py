@@ -228,6 +228,7 @@ async def test_a_yes_or_no_turns_by_enter_and_keeps_the_programs_words(app):
 async def test_a_shows_every_setting_and_hides_the_rest_again(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await configure(pilot)
+        await wait_for(pilot, lambda: place.session.facts is not None, "the box: what is wrong here is shown too")
         usual = place.form.count()
         await pilot.press("a")
         await wait_for(pilot, lambda: place.form.count() > usual, "more settings")
@@ -270,6 +271,7 @@ async def test_a_search_without_a_hit_leaves_the_form_usable(app):
 async def test_escape_leaves_the_search_and_shows_all_again(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await configure(pilot)
+        await wait_for(pilot, lambda: place.session.facts is not None, "the box: what is wrong here is shown too")
         usual = place.form.count()
         await pilot.press("slash", "g", "e", "n")
         await wait_for(pilot, lambda: place.form.count() < usual, "fewer settings")
