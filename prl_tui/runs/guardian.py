@@ -109,22 +109,23 @@ class Guardian:
     def record_exit(self, error: dict[str, str] | None = None, *, insist: bool = True) -> None:
         """Write exit.json; while the disk is full the lock stays held, so that nobody reads the run as lost.
 
-        A signal to stop ends the wait for room, and so does time: the heartbeat, which needs none, says it by then.
+        A signal to stop ends the wait for room after one more try, and so does time: the heartbeat, which needs none,
+        says it by then.
         """
         record = self._exit_record(error)
         until = time.monotonic() + _RETRY_FOR
+        last = False
         while True:
             try:
                 records.write_record(self.folder / records.EXIT, record)
             except OSError as problem:
-                if not insist or not self.folder.is_dir():
+                if last or not insist or not self.folder.is_dir():
                     return  # reported otherwise, or somebody removed the whole run
                 if self._last_word is None:
                     self._last_word = {"record": _short(record), "reason": problem.strerror or str(problem)}
                     self._next_beat = 0.0
                 self._beat()
-                if self._told_to_go(_RETRY_EVERY) or time.monotonic() >= until:
-                    return
+                last = self._told_to_go(_RETRY_EVERY) or time.monotonic() >= until
             else:
                 return
 
