@@ -154,13 +154,16 @@ class SettingsForm(Rows):
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def _collect(self) -> None:
-        key = self.key
+        key, before = self.key, self.cursor
+        seen = 0 <= before - self.scroll_offset.y < self.size.height
         self._idle = _idle(self._config)
         self._entries = list(self._listed())
         at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
         if at is not None:
             self.cursor = at
         self.rows_changed()
+        if seen and self.cursor != before:
+            self.show_cursor()  # rows that come or go above it push it out of sight
 
     def _listed(self) -> Iterator[Entry]:
         if self._config is None:
