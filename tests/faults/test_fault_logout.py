@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 from tests.runs.helpers import until
 
 BOOT = Path(__file__).parent / "programs" / "boot.sh"
+HOME = pwd.getpwuid(0).pw_dir
 REPOSITORY = Path(__file__).parents[2]
 CGROUPS = Path("/sys/fs/cgroup")
 HERE = CGROUPS if (CGROUPS / "cgroup.controllers").exists() else CGROUPS / "systemd"
@@ -89,12 +91,12 @@ class Box:
 
     def python(self, code: str, *words: str) -> str:
         """Our code in it, in no session."""
-        return self.run("env", "HOME=/root", f"PYTHONPATH={REPOSITORY}", sys.executable, "-c", code, *words)
+        return self.run("env", f"HOME={HOME}", f"PYTHONPATH={REPOSITORY}", sys.executable, "-c", code, *words)
 
     def session(self, code: str) -> str:
         """Our code in a login session of its own, beside a bystander; it is over when the code has ended."""
-        self.run("sh", "-c", 'cat >/root/code.py <<"END"\n' + code + "\nEND")
-        inside = f"setsid sleep 54321 >/dev/null 2>&1 & PYTHONPATH={REPOSITORY} {sys.executable} /root/code.py"
+        self.run("sh", "-c", 'cat >/code.py <<"END"\n' + code + "\nEND")
+        inside = f"setsid sleep 54321 >/dev/null 2>&1 & PYTHONPATH={REPOSITORY} {sys.executable} /code.py"
         return self.run("su", "-l", "root", "-c", inside)
 
     def bystander(self) -> bool:
