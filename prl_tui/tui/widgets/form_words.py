@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from prl_tui.core import wordlist
-from prl_tui.core.config import Source
+from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe, wrap
@@ -104,3 +104,12 @@ def source_word(source: Source, origin: str) -> str:
         Source.FORM: "",
         Source.FIX: t("fix"),
     }.get(source, "")
+
+
+def idle(config: RunConfig | None) -> frozenset[str]:
+    """Fields that have no effect in a config: their value comes from a file, or goes into none."""
+    if config is None or not config.recipe.data.write:
+        return frozenset()
+    from prl_tui.core import files
+
+    return files.idle(config) | files.replaced(config)

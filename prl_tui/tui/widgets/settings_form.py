@@ -16,7 +16,7 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
-from prl_tui.tui.widgets.form_words import clicked, cut, edited, group_word, label_width, source_word
+from prl_tui.tui.widgets.form_words import clicked, cut, edited, group_word, idle, label_width, source_word
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
@@ -34,14 +34,6 @@ class Entry:
 
     group: Group
     key: str = ""
-
-
-def _idle(config: RunConfig | None) -> frozenset[str]:
-    if config is None or not config.recipe.data.write:
-        return frozenset()
-    from prl_tui.core import files
-
-    return files.idle(config) | files.replaced(config)
 
 
 class SettingsForm(Rows):
@@ -156,7 +148,7 @@ class SettingsForm(Rows):
     def _collect(self) -> None:
         key, before = self.key, self.cursor
         seen = 0 <= before - self.scroll_offset.y < self.size.height
-        self._idle = _idle(self._config)
+        self._idle = idle(self._config)
         self._entries = list(self._listed())
         at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
         if at is not None:
