@@ -60,11 +60,19 @@ class Wine:
         words = [COMPILER, "-municode", "-O1", "-o", str(self.place / "python.exe"), str(folder / "r.c")]
         subprocess.run(words, check=True, timeout=120)
         shutil.copy(self.place / "python.exe", self.place / "torchrun.exe")
-        self.env = {"WINEPREFIX": str(folder / "prefix"), "WINEDEBUG": "-all", "HOME": str(folder),
-                    "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}  # fmt: skip
-        subprocess.run(
-            [_wine() or "wine", "cmd", "/d", "/c", "exit"], env=self.env, capture_output=True, timeout=300, check=True
-        )
+        told = []
+        for attempt in range(3):  # on a full box Wine 8 now and then gives up while it makes its prefix
+            self.env = {"WINEPREFIX": str(folder / f"prefix{attempt}"), "HOME": str(folder),
+                        "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}  # fmt: skip
+            words = [_wine() or "wine", "cmd", "/d", "/c", "exit"]
+            made = subprocess.run(words, env=self.env, capture_output=True, timeout=300, check=False)
+            if made.returncode == 0:
+                break
+            told.append(made.stderr.decode("utf-8", "replace")[-2000:])
+            self.stop()
+        else:
+            raise AssertionError("Wine made no prefix in three attempts:\n" + "\n".join(told))
+        self.env["WINEDEBUG"] = "-all"
 
     def run(self, text: str, **env: str) -> tuple[int, list[str] | None, dict[str, str], str]:
         """Exit code, argv without the program's path, environment, and what was told on stderr."""

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -234,14 +235,21 @@ async def test_any_line_is_exactly_as_wide_as_the_view(tmp_path, raw, text):
             assert strip.cell_length == 100 == sum(segment.cell_length for segment in strip)
 
 
-async def test_long_lines_can_be_scrolled_sideways(tmp_path):
+@contextlib.asynccontextmanager
+async def a_long_line(tmp_path):
+    """A log of one line of 303 characters in 80 columns; one more is the scroll bar's."""
     path = tmp_path / "log"
     path.write_bytes(b"0123456789" * 30 + b"END\n")
     app = app_on(path)
     async with app.run_test(size=(81, 5)) as pilot:
         app.view.poll()
         await pilot.pause()
-        assert shown(app.view)[0] == "0123456789" * 8  # one column is the scroll bar's
+        yield app, pilot
+
+
+async def test_long_lines_can_be_scrolled_sideways(tmp_path):
+    async with a_long_line(tmp_path) as (app, pilot):
+        assert shown(app.view)[0] == "0123456789" * 8
         await pilot.press("right")
         assert shown(app.view)[0].startswith("89012345")
         for _ in range(40):
@@ -253,12 +261,7 @@ async def test_long_lines_can_be_scrolled_sideways(tmp_path):
 
 
 async def test_a_log_that_is_shown_again_can_be_scrolled_sideways_too(tmp_path):
-    path = tmp_path / "log"
-    path.write_bytes(b"0123456789" * 30 + b"END\n")
-    app = app_on(path)
-    async with app.run_test(size=(81, 5)) as pilot:
-        app.view.poll()
-        await pilot.pause()
+    async with a_long_line(tmp_path) as (app, pilot):
         app.view.show(app.view.source)
         app.view.poll()
         await pilot.pause()

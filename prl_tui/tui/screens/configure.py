@@ -21,9 +21,8 @@ from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
-    from textual.widgets import Input
-
     from prl_tui.core.findings import Fix
+    from prl_tui.tui.widgets.finder import Finder
     from prl_tui.tui.widgets.gpu_table import GpuTable
     from prl_tui.tui.widgets.preview import Preview
     from prl_tui.tui.widgets.settings_form import SettingsForm
@@ -305,9 +304,8 @@ class ConfigureScreen(Place):
             self.prl.tell(t("The probe was ended."))
             self.update()
             return
-        if self.query("#finder"):
-            self.query_one("#finder").remove()
-            self.form.find("")
+        for finder in self.query("#finder"):
+            cast("Finder", finder).leave()
         self._show_only("")
         self.form.focus()
 
@@ -336,26 +334,12 @@ class ConfigureScreen(Place):
 
     async def action_find(self) -> None:
         """Find a setting by name. The keys that follow wait until the field is there, and are its."""
-        from textual.widgets import Input
+        from prl_tui.tui.widgets.finder import Finder
 
         self._show_only("")
         if not self.query("#finder"):
-            await self.query_one("#centre").mount(Input(placeholder=t("find a setting"), id="finder"), before=0)
+            await self.query_one("#centre").mount(Finder(self.form), before=0)
         self.set_focus(self.query_one_optional("#finder"))
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Typing in the finder."""
-        if event.input.id == "finder":
-            self.form.find(event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter goes to the first setting found."""
-        if event.input.id == "finder":
-            key = self.form.key
-            event.input.remove()
-            self.form.find("")
-            self.form.go_to(key)
-            self.form.focus()
 
     def action_help(self) -> None:
         """What this screen is."""
