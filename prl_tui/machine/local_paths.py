@@ -9,6 +9,10 @@ from prl_tui.core.config import RunConfig
 from prl_tui.machine import paths
 
 
+LONGEST = 16
+"""Words of one path at most."""
+
+
 def missing(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:
     """Field → its paths that are not there; `base` is where relative ones start."""
     found = {}
@@ -37,7 +41,7 @@ def _joined(items: tuple[str, ...], base: Path) -> tuple[str, ...]:
     while left:
         best = 1
         if hub_paths.is_path(left[0]) and not _there(base, left[0]):
-            ends = range(2, len(left) + 1)
+            ends = range(2, min(len(left), LONGEST) + 1)
             best = next((end for end in ends if _there(base, " ".join(left[:end]))), 1)
         made.append(" ".join(left[:best]))
         del left[:best]
