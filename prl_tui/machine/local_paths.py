@@ -8,7 +8,6 @@ from prl_tui.core import hub_paths
 from prl_tui.core.config import RunConfig
 from prl_tui.machine import paths
 
-
 LONGEST = 16
 """Words of one path at most."""
 
