@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -34,6 +35,11 @@ FOREIGN = ("PRL_", "XDG_", "NO_COLOR", "LANG", "LC_", "CUDA_VISIBLE_DEVICES", "W
            "REASONING", "OMP_NUM_THREADS", "PET_", "MASTER_", "NPROC_PER_NODE", "NNODES", "NODE_RANK")  # fmt: skip
 """Variables of the developer's shell that no test may depend on."""
 
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # started by a shell with `&`; every child would ignore Ctrl-C too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _homes = itertools.count()
 
