@@ -156,7 +156,7 @@ async def test_enter_on_another_way_out_applies_that_one(app):
         second = place.session.verdict.report.findings[0].fixes[1]
         place.verdict.focus()
         await pilot.pause()
-        await pilot.press("home", "down", "enter")
+        await pilot.press("down", "enter")  # it begins on the first one
         await wait_for(pilot, lambda: place.session.verdict.report.ok, "the second way out applied")
         assert {key: value(place, key) for key in second.changes} == dict(second.changes)
 
@@ -433,6 +433,104 @@ async def test_d_shows_the_whole_verdict_where_only_three_lines_are_in_sight(app
         assert text_of(place.verdict).count("✗") > 2
         await pilot.press("escape")
         await wait_for(pilot, lambda: place.form.has_focus and place.form.region.height > 5, "the form again")
+
+
+def seen_rows(place):
+    """The rows of the verdict that are in sight."""
+    view = place.verdict
+    return range(view.scroll_offset.y, min(view.count(), view.scroll_offset.y + view.size.height))
+
+
+async def long_verdict(pilot):
+    """The verdict under the keys, with more rows than there is room for."""
+    place = await open_on(pilot, GENERATIONS)
+    await pilot.press("3", "enter")
+    await wait_for(pilot, lambda: "✗ 2 errors" in text_of(place.verdict), "two errors")
+    await pilot.press("d")
+    await wait_for(pilot, lambda: place.session.facts.missing_files, "what the box lacks")
+    view = place.verdict
+    await wait_for(pilot, lambda: view.has_focus and view.count() > view.size.height > 6, "more rows than room")
+    await pilot.pause()
+    return place
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_every_row_of_a_long_verdict_is_reached_by_keyboard(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await long_verdict(pilot)
+        view = place.verdict
+        before = place.session.config
+        await pilot.press("home")
+        assert view.cursor == 0
+        for y in range(1, view.count()):
+            await pilot.press("down")
+            assert view.cursor == y
+            assert y in seen_rows(place)
+            assert view._lines[y].text[:20].strip() in text_of(view)
+        await pilot.press("down")
+        assert view.cursor == view.count() - 1
+        await pilot.press(*["up"] * view.count())
+        assert view.cursor == seen_rows(place)[0] == 0
+        assert place.session.config is before, "nothing was applied on the way"
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_long_verdict_says_how_much_is_below_and_is_paged(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await long_verdict(pilot)
+        view = place.verdict
+
+        def below():
+            return view.count() - seen_rows(place)[-1] - 1
+
+        await pilot.press("home")
+        words = f"↓  {below()} more line"
+        await wait_for(pilot, lambda: words in text_of(view).split("\n")[-1], "how many rows are below")
+        await pilot.press("pagedown")
+        assert view.cursor == min(view.count(), view.size.height) - 1
+        await pilot.press("space")
+        assert view.cursor > view.size.height - 1, "a blank turns the page too"
+        await pilot.press("end")
+        assert (view.cursor, below()) == (view.count() - 1, 0)
+        await wait_for(pilot, lambda: "more" not in text_of(view).split("\n")[-1], "nothing below, nothing said")
+        await pilot.press("pageup", "pageup", "pageup", "home")
+        assert view.cursor == seen_rows(place)[0] == 0
+
+
+async def test_the_frame_names_the_key_to_rows_below_while_the_form_has_the_keys(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await long_verdict(pilot)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.form.has_focus, "the form under the keys")
+        hidden = place.verdict.count() - place.verdict.size.height
+        words = f"d  {hidden} more line"
+        await wait_for(pilot, lambda: words in text_of(place.verdict).split("\n")[-1], "the key")
+
+
+async def test_enter_on_a_row_that_is_only_read_changes_nothing_and_on_a_way_out_applies_it(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await long_verdict(pilot)
+        before = place.session.config
+        await pilot.press("home", "enter")
+        assert place.session.config is before
+        wanted = place.session.verdict.report.findings[0].fixes[1]
+        row = next(y for y, line in enumerate(place.verdict._lines) if line.fix == wanted)
+        await pilot.press(*["down"] * row)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: place.session.verdict.report.ok, "the way out under the cursor applied")
+        assert {key: value(place, key) for key in wanted.changes} == dict(wanted.changes)
+
+
+async def test_a_click_into_a_scrolled_verdict_applies_what_is_under_the_pointer(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await long_verdict(pilot)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.form.has_focus, "the form under the keys")
+        place.verdict.scroll_to(y=2, animate=False, force=True)  # as the wheel does
+        await pilot.pause()
+        assert place.verdict.scroll_offset.y == 2
+        await click_text(pilot, place.verdict, "generations 3 → 4")
+        await wait_for(pilot, lambda: value(place, GENERATIONS) == 4, "the clicked way out")
 
 
 async def test_keys_before_the_screen_is_complete_do_no_harm(app):

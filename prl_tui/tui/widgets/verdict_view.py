@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -34,6 +36,7 @@ class VerdictView(Rows):
     """Always visible while a field is edited."""
 
     HELP = "verdict"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "page(1)", show=False)]
 
     @dataclass
     class Applied(Message):
@@ -46,6 +49,7 @@ class VerdictView(Rows):
         self._verdict: Verdict | None = None
         self._waiting = ""
         self._lines: list[Line] = []
+        self._hidden = ""
 
     def on_mount(self) -> None:
         """The frame's title."""
@@ -57,16 +61,47 @@ class VerdictView(Rows):
         self.rows_changed()
 
     def rows_changed(self) -> None:
-        """The lines depend on the width."""
+        """The lines depend on the width; the cursor stays on its way out, whatever row that one has now."""
+        before = self._lines[self.cursor] if self.cursor < len(self._lines) else None
         if self._verdict is not None:
             width = max(20, self.room)
             head, *rest = lines(self._verdict, width, self.size.height)
             self._lines = [head, *(Line(one, "accent") for one in wrap(self._waiting, width) if self._waiting), *rest]
-            hidden = hidden_findings(self._verdict, width, self.size.height)
-            self.border_subtitle = Content(t("d  {n} more", n=hidden) if hidden else "")
         if not self.has_focus:
-            self.cursor = 0  # the first way out, whatever row another width had it on
+            self.cursor = self._first()
+        elif before is not None and before.fix is not None:
+            same = (y for y, line in enumerate(self._lines) if line.fix == before.fix)
+            self.cursor = next(same, self._first())
         super().rows_changed()
+        self._say_hidden()
+
+    def _first(self) -> int:
+        """The row of the first way out that is in sight from the top, else the top itself."""
+        return next((y for y, line in enumerate(self._lines[: self.size.height]) if line.fix is not None), 0)
+
+    def _say_hidden(self) -> None:
+        """On the frame: what there is no room for, and the key that leads to it."""
+        height = self.size.height
+        findings = hidden_findings(self._verdict, max(20, self.room), height) if self._verdict is not None else 0
+        below = self.count() - height - self.scroll_offset.y if height else 0
+        words = t("d  {n} more", n=findings) if findings else ""
+        if below > 0 and not words:
+            words = f"{'↓' if self.has_focus else 'd'}  {nt('{n} more line', '{n} more lines', below)}"
+        if self._hidden != words:
+            self._hidden, self.border_subtitle = words, Content(words)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are hidden now."""
+        super().watch_scroll_y(old_value, new_value)
+        self._say_hidden()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The keys move in it from what is in sight: a click must find the rows where they were."""
+        super().watch_has_focus(has_focus)
+        top = self.scroll_offset.y
+        if has_focus and not top <= self.cursor < top + max(1, self.size.height):
+            self.put_cursor(top)
+        self._say_hidden()
 
     def show_cursor(self) -> None:
         """While nobody moves in it, the first finding is what must be seen."""
@@ -79,16 +114,12 @@ class VerdictView(Rows):
         """Lines."""
         return len(self._lines)
 
-    def selectable(self, y: int) -> bool:
-        """Ways out only."""
-        return self._lines[y].fix is not None
-
     def shows_cursor(self) -> bool:
         """Only while the verdict has the focus."""
         return self.has_focus
 
     def chosen(self, y: int) -> None:
-        """Tell the screen."""
+        """Tell the screen which way out it is; every other row is only read."""
         fix = self._lines[y].fix
         if fix is not None:
             self.post_message(self.Applied(fix))
