@@ -6,12 +6,12 @@ import pytest
 from textual import events
 
 from prl_tui.core.config import Source
-from prl_tui.core.findings import Facts
+from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.settings_form import SettingsForm
-from prl_tui.tui.widgets.verdict_view import VerdictView, hidden_findings, lines
+from prl_tui.tui.widgets.verdict_view import VerdictView, _shown, hidden_findings, lines
 from tests.tui.driving import click_text, configure, screen, text_of, type_text, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -591,6 +591,48 @@ def test_the_low_verdict_counts_what_it_has_no_room_for(recipes):
         assert hidden_findings(session.verdict, 76, height) == 4 - shown, height
     narrow = lines(session.verdict, 30, 3)
     assert [line.text[:2] for line in narrow[1:]] == ["✗ ", "  "]  # the worst one whole before the next
+
+
+async def test_the_low_verdict_shows_the_way_out_under_the_finding_that_it_is_of(app):
+    async with app("minionerec-rl", "eight-gpu").run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "zero2_opt.yaml" in text_of(place.verdict), "the file that is missing")
+        rows = text_of(place.verdict).split("\n")
+        at = next(y for y, row in enumerate(rows) if "zero2_opt.yaml does not exist" in row)
+        assert "f  write it" in rows[at + 1]
+        told = {finding.message for finding in place.session.verdict.here if finding.severity == "error"}
+        assert any("no GPU" in message for message in told), "one as bad, without a way out, gives way"
+
+
+def finding(severity, message, *labels):
+    return Finding("x", severity, "seed", message, fixes=tuple(Fix({"seed": label}, label) for label in labels))
+
+
+LONG = " ".join(["word"] * 30)
+
+
+@pytest.mark.parametrize(
+    ("findings", "rows", "shown"),
+    [
+        ([("error", "a"), ("error", "b", "mend b")], 2, ["✗ b", "mend b"]),
+        ([("error", "a"), ("error", "b", "mend b")], 3, ["✗ b", "mend b", "✗ a"]),
+        ([("error", "a"), ("error", "b", "mend b")], 1, ["✗ b"]),
+        ([("warning", "w", "mend w"), ("error", "a")], 2, ["✗ a", "! w"]),
+        ([("warning", "w", "mend w"), ("error", "a")], 3, ["✗ a", "! w", "mend w"]),
+        ([("warning", "w", "mend w"), ("error", "a"), ("error", "b")], 3, ["✗ a", "! w", "mend w"]),
+        ([("warning", "w", "mend w"), ("error", "a"), ("error", "b")], 4, ["✗ a", "✗ b", "! w", "mend w"]),
+        ([("warning", "w", "mend w"), ("error", LONG)], 3, [f"✗ {LONG[:74]} …", "! w", "mend w"]),
+        ([("error", LONG, "mend it")], 2, [f"✗ {LONG[:74]} …", "mend it"]),
+        ([("error", "a"), ("note", "n")], 2, ["✗ a", "· n"]),
+    ],
+)
+def test_a_way_out_stands_right_under_its_finding_or_nowhere(findings, rows, shown):
+    made = [finding(*one) for one in findings]
+    first = next((one.fixes[0] for one in made if one.fixes), None)
+    blocks = _shown(made, first, rows, 80)
+    assert [line.text for block in blocks for line in block] == shown
+    for block in blocks:
+        assert [line.fix for line in block if line.fix is not None] in ([], [first])
 
 
 async def test_the_setting_under_the_cursor_stays_in_sight_when_others_come(app):

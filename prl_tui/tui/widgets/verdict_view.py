@@ -137,7 +137,7 @@ def hidden_findings(verdict: Verdict, width: int, height: int) -> int:
     findings = [*verdict.report.findings, *verdict.here]
     if height >= LOW or not findings:
         return 0
-    return len(findings) - len(_shown(findings, _rows(height, verdict.first_fix), width))
+    return len(findings) - len(_shown(findings, verdict.first_fix, max(1, height - 1), width))
 
 
 def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
@@ -186,11 +186,7 @@ def _head(verdict: Verdict) -> str:
 
 
 def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) -> list[Line]:
-    glyph = words.GLYPHS[finding.severity]
-    found = [
-        Line(f"{glyph if n == 0 else ' '} {text}", ROLE[finding.severity])
-        for n, text in enumerate(wrap(finding.message, width - 2))
-    ]
+    found = _told(finding, width)
     if finding.why:
         found += [Line(f"  {text}", "muted") for text in wrap(finding.why, width - 2)]
     for fix in finding.fixes:
@@ -201,28 +197,44 @@ def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) ->
 
 
 def _low(findings: list[Finding], first: Fix | None, found: list[Line], width: int, height: int) -> list[Line]:
-    """The count with the arithmetic, the worst findings that there is room for, and the way out after the first."""
+    """The count with the arithmetic, then the findings that there is room for, one of them with its way out."""
     head = Line(fit(f"{found[0].text}   {found[1].text if len(found) > 1 else ''}", width).rstrip(), found[0].role)
-    worst, *others = _shown(findings, _rows(height, first), width)
-    out = [Line(first.label, "accent", first, "f")] if first is not None else []
-    return [head, *worst, *out, *(line for lines in others for line in lines)]
+    return [head, *(line for told in _shown(findings, first, max(1, height - 1), width) for line in told)]
 
 
-def _rows(height: int, first: Fix | None) -> int:
-    """The rows that a low pane has for findings."""
-    return max(1, height - 1 - (first is not None))
+def _shown(findings: list[Finding], first: Fix | None, rows: int, width: int) -> list[list[Line]]:
+    """The lines of the findings that fit, the worst first; of the very first one as much as fits.
 
-
-def _shown(findings: list[Finding], rows: int, width: int) -> list[list[Line]]:
-    """The lines of the findings that fit, the worst first; of the very first one as much as fits."""
+    The first way out stands under the finding that it is of, which comes first among those that are as bad; where a
+    worse one leaves no room for both, that way out is not shown.
+    """
+    worst = sorted(findings, key=lambda finding: ORDER[finding.severity])
+    owner = next((finding for finding in worst if first is not None and first in finding.fixes[:1]), None)
+    worst.sort(key=lambda finding: (ORDER[finding.severity], finding is not owner))
+    kept = len(_told(owner, width)) + 1 if owner is not None else 0
+    if kept >= rows:
+        kept = 0
     shown: list[list[Line]] = []
-    for finding in sorted(findings, key=lambda finding: ORDER[finding.severity]):
-        glyph, role = words.GLYPHS[finding.severity], ROLE[finding.severity]
-        wrapped = wrap(finding.message, width - 2)
-        if not shown and len(wrapped) > rows:
-            wrapped = [*wrapped[: rows - 1], f"{wrapped[rows - 1]} …"]
-        if len(wrapped) > rows:
-            break
-        shown.append([Line(f"{glyph if n == 0 else ' '} {text}", role) for n, text in enumerate(wrapped)])
-        rows -= len(wrapped)
+    full = False
+    for finding in worst:
+        out = [Line(first.label, "accent", first, "f")] if finding is owner and first is not None and rows > 1 else []
+        kept = 0 if finding is owner else kept
+        room = rows - kept - len(out)
+        told = _told(finding, width)
+        if not shown and len(told) > room:
+            told = [*told[: room - 1], Line(f"{told[room - 1].text} …", told[0].role)]
+        fits = len(told) <= room
+        full = full or not fits
+        if fits and (finding is owner or not full):
+            shown.append([*told, *out])
+            rows -= len(shown[-1])
     return shown
+
+
+def _told(finding: Finding, width: int) -> list[Line]:
+    """What a finding says, without its reason."""
+    glyph = words.GLYPHS[finding.severity]
+    return [
+        Line(f"{glyph if n == 0 else ' '} {text}", ROLE[finding.severity])
+        for n, text in enumerate(wrap(finding.message, width - 2))
+    ]
