@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 from textual import events
 
 from prl_tui.core.config import Source
 from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.machine import facts
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
@@ -591,6 +595,65 @@ def test_the_low_verdict_counts_what_it_has_no_room_for(recipes):
         assert hidden_findings(session.verdict, 76, height) == 4 - shown, height
     narrow = lines(session.verdict, 30, 3)
     assert [line.text[:2] for line in narrow[1:]] == ["✗ ", "  "]  # the worst one whole before the next
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """The look at files and the environment waits for it, as on a network disk; then it is the real one."""
+    opened, real = threading.Event(), facts.look_up
+
+    def look_up(*arguments):
+        opened.wait(60)
+        return real(*arguments)
+
+    monkeypatch.setattr(facts, "look_up", look_up)
+    yield opened
+    opened.set()
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_the_head_says_that_the_box_is_still_looked_at_until_all_is_known(app, gate, size):
+    async with app("minionerec-rl", "four-gpu").run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "no GPU" in text_of(place.verdict), "what is known at once")
+        head = text_of(place.verdict).split("\n")[1]
+        assert "… looking at this box" in head
+        assert "on this box" not in head.replace("at this box", "")
+        gate.set()
+        await wait_for(pilot, lambda: "errors on this box" in text_of(place.verdict), "the count")
+        assert "looking" not in text_of(place.verdict)
+        errors = sum(finding.severity == "error" for finding in place.session.verdict.here)
+        assert f"✗ {errors} errors on this box" in text_of(place.verdict)
+
+
+async def test_another_preset_and_another_folder_are_looked_at_anew(app, gate):
+    gate.set()
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "can launch here" in text_of(place.verdict), "all of the first one")
+        place.form.go_to("seed")
+        await pilot.press("7")
+        assert "can launch here" in text_of(place.verdict), "nothing is looked up for a seed"
+        await pilot.press("enter")
+        gate.clear()
+        place.session.choose("minionerec-rl", "four-gpu")
+        place.update()
+        await wait_for(pilot, lambda: "… looking at this box" in text_of(place.verdict), "it is looked at")
+        await asyncio.sleep(1.5)  # longer than a turn
+        assert "… looking at this box" in text_of(place.verdict)
+        gate.set()
+        await wait_for(pilot, lambda: "errors on this box" in text_of(place.verdict), "the count")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_look_that_fails_is_over_too(app, monkeypatch):
+    def look_up(*_):
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(facts, "look_up", look_up)
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "can launch here" in text_of(place.verdict), "what is known without it")
 
 
 async def test_the_low_verdict_shows_the_way_out_under_the_finding_that_it_is_of(app):

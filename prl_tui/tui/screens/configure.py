@@ -65,6 +65,7 @@ class ConfigureScreen(Place):
         self._ready = False
         self._fixable: bool | None = None
         self._said: dict[str, Content] = {}
+        self._looked: object = None  # what the facts are whole for
 
     def compose(self) -> ComposeResult:
         """The first paint: the presets. The rest is mounted right after it."""
@@ -137,6 +138,7 @@ class ConfigureScreen(Place):
         """Draw the session as it is now."""
         if not self._ready or not self.whole():
             return
+        self.session.looking = self._looked is None or self._looked != self.prl.box.subject(self.session.config)
         verdict = self.session.verdict
         self.form.show(self.session.config, configure_words.worst(verdict))
         probe = self.session.probe
@@ -167,12 +169,14 @@ class ConfigureScreen(Place):
         snapshot = reading.snapshot
         if snapshot is None and reading.fault is not None:
             snapshot = GpuSnapshot(0.0, fault=reading.fault)  # the driver gives no answer: it counts as no GPU
-        facts = self.prl.box.facts(self.session.config, snapshot) if snapshot is not None else None
+        box, config, before = self.prl.box, self.session.config, self._looked
+        self._looked = box.subject(config) if snapshot is not None and box.known(config) else None
+        facts = box.facts(config, snapshot) if snapshot is not None else None
         table = cast("GpuTable", self.query_one("#gpus"))
         table.show(reading)
         words = reading.problem or (summary(reading.snapshot) if reading.snapshot else t("looking at the GPUs …"))
         self._say("#gpu-line", Content(safe(words)))
-        if facts is not None and facts != self.session.facts:
+        if facts is not None and (facts != self.session.facts or self._looked != before):
             self.session.facts = facts
             self.update()
         elif self.session.probe is not None and self.session.probe.running:

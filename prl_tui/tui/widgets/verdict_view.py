@@ -145,7 +145,7 @@ def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
     report = verdict.report
     low = height < LOW
     findings = [*report.findings, *verdict.here]
-    head = Line(_head(verdict), "error" if not report.ok else "good" if verdict.can_launch else "warning")
+    head = Line(_head(verdict), _head_role(verdict))
     sums: list[Line] = []
     for text in words.arithmetic(report)[: 1 if low else None]:
         sums += [Line(line) for line in wrap(text, width)]
@@ -174,15 +174,28 @@ def _findings(verdict: Verdict, first: Fix | None, width: int) -> list[Line]:
     return found
 
 
+def _head_role(verdict: Verdict) -> str:
+    if not verdict.report.ok:
+        return "error"
+    if verdict.looking:
+        return "warning" if verdict.report.count("warning") else "good"
+    return "good" if verdict.can_launch else "warning"
+
+
 def _head(verdict: Verdict) -> str:
     text = words.verdict(verdict.report)
-    if verdict.facts is None or not verdict.report.ok:
+    ok = text if verdict.report.count("warning") else "✓ " + t("config ok")
+    if not verdict.report.ok:
+        return text
+    if verdict.looking:
+        return f"{ok}   {t('… looking at this box')}"
+    if verdict.facts is None:
         return text
     if verdict.can_launch:
         return f"{text} · {t('can launch here')}"
     errors = sum(finding.severity == "error" for finding in verdict.here)
     here = nt("✗ {n} error on this box", "✗ {n} errors on this box", errors)
-    return f"{text if verdict.report.count('warning') else '✓ ' + t('config ok')}   {here}"
+    return f"{ok}   {here}"
 
 
 def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) -> list[Line]:
