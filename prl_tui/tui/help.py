@@ -31,6 +31,20 @@ def configure_help(field: str = "") -> str:
     )
 
 
+def export_help() -> str:
+    """Help of the export screen."""
+    return "\n".join(
+        [
+            t("Export: what each format would write, and what it cannot carry."),
+            "",
+            t("↑ ↓  another format               tab  the next pane"),
+            t("↑ ↓ pgup pgdn  scroll the text    ← →  the rest of long lines"),
+            t("enter s  write it to a file       y  copy it to the terminal's clipboard"),
+            t(":  every action by name           q e esc  back to the form"),
+        ]
+    )
+
+
 def watch_help() -> str:
     """Help of the watch screen."""
     return "\n".join(
