@@ -23,6 +23,7 @@ def configure_help(field: str = "") -> str:
             t("e  export: all formats            s  save as a preset of your own"),
             t("p  presets                        r  next recipe"),
             t("v  preview: command, bash, TOML   d  the whole verdict"),
+            t("[ ]  the preview's format before or after"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),
             "",
             t("← stands before the preset's value where yours differs; then who changed it."),

@@ -90,6 +90,30 @@ async def test_each_tab_shows_what_export_writes_and_v_walks_through_them(app, s
             await pilot.press("v")
 
 
+@pytest.mark.parametrize("size", [WIDE, (110, 35), SMALL])
+async def test_brackets_turn_the_formats_both_ways_and_the_frame_says_so(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        if size != WIDE:
+            await pilot.press("right_square_bracket")  # nothing to be turned is in sight
+            await pilot.press("v")
+        await wait_for(pilot, lambda: "v ]  next format" in text_of(place.preview).split("\n")[-1], "the keys")
+        for key, name in (("right", "bash"), ("right", "toml"), ("right", "command"), ("left", "toml")):
+            await pilot.press(f"{key}_square_bracket")
+            await wait_for(pilot, lambda n=name: preview_text(place) == written(place, n), f"the text of {name}")
+            marked = text_of(place.preview).split("\n")[1]
+            assert f"▸{'TOML' if name == 'toml' else name}" in marked
+
+
+async def test_a_bracket_that_is_typed_into_a_field_is_text(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("output_dir")
+        await pilot.press("enter", "left_square_bracket", "right_square_bracket", "enter")
+        await wait_for(pilot, lambda: str(place.session.config.value("output_dir")).endswith("[]"), "the brackets")
+        assert preview_text(place) == written(place, "command")
+
+
 async def test_a_click_on_a_tab_shows_its_format(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await configure(pilot)

@@ -45,6 +45,8 @@ class ConfigureScreen(Place):
         Binding("s", "save_preset", t("save"), tooltip=t("Keep these values as a preset of your own")),
         Binding("p", "presets", t("presets")),
         Binding("v", "preview", t("preview"), tooltip=t("The exact command, bash and TOML")),
+        Binding("right_square_bracket", "turn(1)", show=False),
+        Binding("left_square_bracket", "turn(-1)", show=False),
         Binding("slash", "find", t("find"), tooltip=t("Find a setting")),
         Binding("t", "probe", t("try the environment"), show=False, tooltip=t("Import the trainer, read the command")),
         Binding("T", "smoke", t("smoke test"), show=False, tooltip=t("Two steps that log, evaluate and save")),
@@ -298,9 +300,14 @@ class ConfigureScreen(Place):
         if not self.preview.display:
             self._show_only("-preview")
         else:
-            self.preview.next_tab()
+            self.preview.turn(1)
         self.preview.show(self.session.verdict.plan)
         self.preview.query_one("#preview-text").focus()
+
+    def action_turn(self, by: int) -> None:
+        """Another format of the preview, where that is in sight."""
+        if self.preview.display and self.preview.region.area:
+            self.preview.turn(by)
 
     def action_back(self) -> None:
         """From a pane back to the form; a probe that runs is ended first."""
