@@ -199,7 +199,9 @@ class PrlApp(App[int]):
         self._show(WatchScreen(folder, self.run_feed(folder)))
 
     def _show(self, screen: Screen[None]) -> None:
-        """One place at a time: the stack holds the default screen, the place, and dialogs over it."""
+        """One place at a time: the stack holds the default screen, the place, and dialogs over it, which go with it."""
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
         if len(self.screen_stack) > 1:
             self.switch_screen(screen)
         else:
@@ -295,7 +297,7 @@ class PrlApp(App[int]):
             if action is not None:
                 action.callback()
 
-        if not isinstance(self.screen, ModalScreen):
+        if not isinstance(self.screen, ModalScreen) or getattr(self.screen, "PALETTE", False):
             self.push_screen(Palette(list(self.get_system_commands(self.screen))), chosen)
 
     def action_leave(self) -> None:

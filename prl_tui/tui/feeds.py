@@ -25,27 +25,36 @@ class BoxFacts:
     """
 
     def __init__(self) -> None:
-        self._known: dict[object, facts.Known] = {}
+        self._known: dict[object, facts.Known | None] = {}
         self._asked: set[object] = set()
-        self._claims: tuple[claims.Claim, ...] = ()
+        self._claims: tuple[claims.Claim, ...] | None = None
         self._reading: threading.Thread | None = None
         self._read_at = 0.0
 
-    def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
-        """The facts as far as they are known now."""
+    @staticmethod
+    def subject(config: RunConfig) -> object:
+        """What is looked up for a config: configs with the same one have the same facts."""
         data = config.recipe.data
         own = [key for one in data.write for key in (one.key, *one.when) if key]
         own += [field.key for field in config.recipe.fields if field.glob]
         fields = (*data.batch.rows, *data.batch.validation, *own, "workdir", "training_env", "conda_hook", "launcher")
         values = tuple(config.text(key) for key in fields if key in config.settings)
         files = tuple(fill(file, config) for file in data.files)
-        key = (config.recipe.name, config.number("nproc_per_node"), values, files)
+        return (config.recipe.name, config.number("nproc_per_node"), values, files)
+
+    def known(self, config: RunConfig) -> bool:
+        """Whether everything that is looked up on threads is known."""
+        return self._claims is not None and self.subject(config) in self._known
+
+    def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
+        """The facts as far as they are known now."""
+        key = self.subject(config)
         if key not in self._asked:
             self._asked.add(key)
             threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
         self._ask_for_claims()
         found = facts.here(config, snapshot, self._known.get(key), claims.run_of)
-        return reserved.known(found, config, self._claims)
+        return reserved.known(found, config, self._claims or ())
 
     def _ask_for_claims(self) -> None:
         """Have the claims of runs read, on a thread and not too often: the state folder may be a network disk."""
@@ -56,10 +65,18 @@ class BoxFacts:
             self._reading.start()
 
     def _read_claims(self) -> None:
-        self._claims = tuple(claims.held(paths.runs_dir()))
+        found: tuple[claims.Claim, ...] = self._claims or ()
+        try:
+            found = tuple(claims.held(paths.runs_dir()))
+        finally:
+            self._claims = found  # a look that failed is over too
 
     def _look_up(self, key: object, config: RunConfig) -> None:
-        self._known[key] = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
+        found = None
+        try:
+            found = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
+        finally:
+            self._known[key] = found  # a look that failed is over too
 
 
 CLAIMS_EVERY = 1.0

@@ -23,10 +23,25 @@ def configure_help(field: str = "") -> str:
             t("e  export: all formats            s  save as a preset of your own"),
             t("p  presets                        r  next recipe"),
             t("v  preview: command, bash, TOML   d  the whole verdict"),
+            t("[ ]  the preview's format before or after"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),
             "",
             t("← stands before the preset's value where yours differs; then who changed it."),
             t("The verdict is for any platform; its first line speaks of this box too."),
+        ]
+    )
+
+
+def export_help() -> str:
+    """Help of the export screen."""
+    return "\n".join(
+        [
+            t("Export: what each format would write, and what it cannot carry."),
+            "",
+            t("↑ ↓  another format               tab  the next pane"),
+            t("↑ ↓ pgup pgdn  scroll the text    ← →  the rest of long lines"),
+            t("enter s  write it to a file       y  copy it to the terminal's clipboard"),
+            t(":  every action by name           q e esc  back to the form"),
         ]
     )
 

@@ -51,6 +51,8 @@ class Verdict:
     """What this box is like; None while that is not known yet."""
     probed: tuple[Finding, ...] = ()
     """What the probe in the training environment found."""
+    looking: bool = False
+    """Whether this box is still being looked at: more may stand against a launch than is known."""
 
     @cached_property
     def report(self) -> Report:
@@ -101,6 +103,8 @@ class Session:
     _probe: Probe | None = None
     _back: list[tuple[RunConfig, str]] = field(default_factory=list)
     _verdict: Verdict | None = None
+    looking: bool = False
+    """Whether the facts are not yet those of the config as it is now."""
 
     @classmethod
     def begin(cls, catalog: Catalog, recipe: str = "", preset: str = "") -> Session:
@@ -120,10 +124,12 @@ class Session:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the config as it is now."""
-        if self._verdict is None or self._verdict.config is not self.config or self._verdict.facts is not self.facts:
+        was = self._verdict
+        if was is None or was.config is not self.config or was.facts is not self.facts or was.looking != self.looking:
             probe = self.probe
-            self._verdict = Verdict(self.config, self.facts, (probe.findings if probe else None) or ())
-        return self._verdict
+            found = (probe.findings if probe else None) or ()
+            was = self._verdict = Verdict(self.config, self.facts, found, self.looking)
+        return was
 
     @property
     def probe(self) -> Probe | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 from textual import events
 
 from prl_tui.core.config import Source
-from prl_tui.core.findings import Facts
+from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.machine import facts
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.settings_form import SettingsForm
-from prl_tui.tui.widgets.verdict_view import VerdictView, hidden_findings, lines
+from prl_tui.tui.widgets.verdict_view import VerdictView, _shown, hidden_findings, lines
 from tests.tui.driving import click_text, configure, screen, text_of, type_text, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -156,7 +160,7 @@ async def test_enter_on_another_way_out_applies_that_one(app):
         second = place.session.verdict.report.findings[0].fixes[1]
         place.verdict.focus()
         await pilot.pause()
-        await pilot.press("home", "down", "enter")
+        await pilot.press("down", "enter")  # it begins on the first one
         await wait_for(pilot, lambda: place.session.verdict.report.ok, "the second way out applied")
         assert {key: value(place, key) for key in second.changes} == dict(second.changes)
 
@@ -435,6 +439,104 @@ async def test_d_shows_the_whole_verdict_where_only_three_lines_are_in_sight(app
         await wait_for(pilot, lambda: place.form.has_focus and place.form.region.height > 5, "the form again")
 
 
+def seen_rows(place):
+    """The rows of the verdict that are in sight."""
+    view = place.verdict
+    return range(view.scroll_offset.y, min(view.count(), view.scroll_offset.y + view.size.height))
+
+
+async def long_verdict(pilot):
+    """The verdict under the keys, with more rows than there is room for."""
+    place = await open_on(pilot, GENERATIONS)
+    await pilot.press("3", "enter")
+    await wait_for(pilot, lambda: "✗ 2 errors" in text_of(place.verdict), "two errors")
+    await pilot.press("d")
+    await wait_for(pilot, lambda: place.session.facts.missing_files, "what the box lacks")
+    view = place.verdict
+    await wait_for(pilot, lambda: view.has_focus and view.count() > view.size.height > 6, "more rows than room")
+    await pilot.pause()
+    return place
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_every_row_of_a_long_verdict_is_reached_by_keyboard(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await long_verdict(pilot)
+        view = place.verdict
+        before = place.session.config
+        await pilot.press("home")
+        assert view.cursor == 0
+        for y in range(1, view.count()):
+            await pilot.press("down")
+            assert view.cursor == y
+            assert y in seen_rows(place)
+            assert view._lines[y].text[:20].strip() in text_of(view)
+        await pilot.press("down")
+        assert view.cursor == view.count() - 1
+        await pilot.press(*["up"] * view.count())
+        assert view.cursor == seen_rows(place)[0] == 0
+        assert place.session.config is before, "nothing was applied on the way"
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_long_verdict_says_how_much_is_below_and_is_paged(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await long_verdict(pilot)
+        view = place.verdict
+
+        def below():
+            return view.count() - seen_rows(place)[-1] - 1
+
+        await pilot.press("home")
+        words = f"↓  {below()} more line"
+        await wait_for(pilot, lambda: words in text_of(view).split("\n")[-1], "how many rows are below")
+        await pilot.press("pagedown")
+        assert view.cursor == min(view.count(), view.size.height) - 1
+        await pilot.press("space")
+        assert view.cursor > view.size.height - 1, "a blank turns the page too"
+        await pilot.press("end")
+        assert (view.cursor, below()) == (view.count() - 1, 0)
+        await wait_for(pilot, lambda: "more" not in text_of(view).split("\n")[-1], "nothing below, nothing said")
+        await pilot.press("pageup", "pageup", "pageup", "home")
+        assert view.cursor == seen_rows(place)[0] == 0
+
+
+async def test_the_frame_names_the_key_to_rows_below_while_the_form_has_the_keys(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await long_verdict(pilot)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.form.has_focus, "the form under the keys")
+        hidden = place.verdict.count() - place.verdict.size.height
+        words = f"d  {hidden} more line"
+        await wait_for(pilot, lambda: words in text_of(place.verdict).split("\n")[-1], "the key")
+
+
+async def test_enter_on_a_row_that_is_only_read_changes_nothing_and_on_a_way_out_applies_it(app):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await long_verdict(pilot)
+        before = place.session.config
+        await pilot.press("home", "enter")
+        assert place.session.config is before
+        wanted = place.session.verdict.report.findings[0].fixes[1]
+        row = next(y for y, line in enumerate(place.verdict._lines) if line.fix == wanted)
+        await pilot.press(*["down"] * row)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: place.session.verdict.report.ok, "the way out under the cursor applied")
+        assert {key: value(place, key) for key in wanted.changes} == dict(wanted.changes)
+
+
+async def test_a_click_into_a_scrolled_verdict_applies_what_is_under_the_pointer(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await long_verdict(pilot)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.form.has_focus, "the form under the keys")
+        place.verdict.scroll_to(y=2, animate=False, force=True)  # as the wheel does
+        await pilot.pause()
+        assert place.verdict.scroll_offset.y == 2
+        await click_text(pilot, place.verdict, "generations 3 → 4")
+        await wait_for(pilot, lambda: value(place, GENERATIONS) == 4, "the clicked way out")
+
+
 async def test_keys_before_the_screen_is_complete_do_no_harm(app):
     async with app().run_test(size=SMALL) as pilot:
         for key in ("v", "escape", "enter", "d", "p", "slash", "f", "u", "l"):
@@ -493,6 +595,107 @@ def test_the_low_verdict_counts_what_it_has_no_room_for(recipes):
         assert hidden_findings(session.verdict, 76, height) == 4 - shown, height
     narrow = lines(session.verdict, 30, 3)
     assert [line.text[:2] for line in narrow[1:]] == ["✗ ", "  "]  # the worst one whole before the next
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """The look at files and the environment waits for it, as on a network disk; then it is the real one."""
+    opened, real = threading.Event(), facts.look_up
+
+    def look_up(*arguments):
+        opened.wait(60)
+        return real(*arguments)
+
+    monkeypatch.setattr(facts, "look_up", look_up)
+    yield opened
+    opened.set()
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_the_head_says_that_the_box_is_still_looked_at_until_all_is_known(app, gate, size):
+    async with app("minionerec-rl", "four-gpu").run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "no GPU" in text_of(place.verdict), "what is known at once")
+        head = text_of(place.verdict).split("\n")[1]
+        assert "… looking at this box" in head
+        assert "on this box" not in head.replace("at this box", "")
+        gate.set()
+        await wait_for(pilot, lambda: "errors on this box" in text_of(place.verdict), "the count")
+        assert "looking" not in text_of(place.verdict)
+        errors = sum(finding.severity == "error" for finding in place.session.verdict.here)
+        assert f"✗ {errors} errors on this box" in text_of(place.verdict)
+
+
+async def test_another_preset_and_another_folder_are_looked_at_anew(app, gate):
+    gate.set()
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "can launch here" in text_of(place.verdict), "all of the first one")
+        place.form.go_to("seed")
+        await pilot.press("7")
+        assert "can launch here" in text_of(place.verdict), "nothing is looked up for a seed"
+        await pilot.press("enter")
+        gate.clear()
+        place.session.choose("minionerec-rl", "four-gpu")
+        place.update()
+        await wait_for(pilot, lambda: "… looking at this box" in text_of(place.verdict), "it is looked at")
+        await asyncio.sleep(1.5)  # longer than a turn
+        assert "… looking at this box" in text_of(place.verdict)
+        gate.set()
+        await wait_for(pilot, lambda: "errors on this box" in text_of(place.verdict), "the count")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_look_that_fails_is_over_too(app, monkeypatch):
+    def look_up(*_):
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(facts, "look_up", look_up)
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "can launch here" in text_of(place.verdict), "what is known without it")
+
+
+async def test_the_low_verdict_shows_the_way_out_under_the_finding_that_it_is_of(app):
+    async with app("minionerec-rl", "eight-gpu").run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: "zero2_opt.yaml" in text_of(place.verdict), "the file that is missing")
+        rows = text_of(place.verdict).split("\n")
+        at = next(y for y, row in enumerate(rows) if "zero2_opt.yaml does not exist" in row)
+        assert "f  write it" in rows[at + 1]
+        told = {finding.message for finding in place.session.verdict.here if finding.severity == "error"}
+        assert any("no GPU" in message for message in told), "one as bad, without a way out, gives way"
+
+
+def finding(severity, message, *labels):
+    return Finding("x", severity, "seed", message, fixes=tuple(Fix({"seed": label}, label) for label in labels))
+
+
+LONG = " ".join(["word"] * 30)
+
+
+@pytest.mark.parametrize(
+    ("findings", "rows", "shown"),
+    [
+        ([("error", "a"), ("error", "b", "mend b")], 2, ["✗ b", "mend b"]),
+        ([("error", "a"), ("error", "b", "mend b")], 3, ["✗ b", "mend b", "✗ a"]),
+        ([("error", "a"), ("error", "b", "mend b")], 1, ["✗ b"]),
+        ([("warning", "w", "mend w"), ("error", "a")], 2, ["✗ a", "! w"]),
+        ([("warning", "w", "mend w"), ("error", "a")], 3, ["✗ a", "! w", "mend w"]),
+        ([("warning", "w", "mend w"), ("error", "a"), ("error", "b")], 3, ["✗ a", "! w", "mend w"]),
+        ([("warning", "w", "mend w"), ("error", "a"), ("error", "b")], 4, ["✗ a", "✗ b", "! w", "mend w"]),
+        ([("warning", "w", "mend w"), ("error", LONG)], 3, [f"✗ {LONG[:74]} …", "! w", "mend w"]),
+        ([("error", LONG, "mend it")], 2, [f"✗ {LONG[:74]} …", "mend it"]),
+        ([("error", "a"), ("note", "n")], 2, ["✗ a", "· n"]),
+    ],
+)
+def test_a_way_out_stands_right_under_its_finding_or_nowhere(findings, rows, shown):
+    made = [finding(*one) for one in findings]
+    first = next((one.fixes[0] for one in made if one.fixes), None)
+    blocks = _shown(made, first, rows, 80)
+    assert [line.text for block in blocks for line in block] == shown
+    for block in blocks:
+        assert [line.fix for line in block if line.fix is not None] in ([], [first])
 
 
 async def test_the_setting_under_the_cursor_stays_in_sight_when_others_come(app):

@@ -10,8 +10,9 @@ from textual.widgets import Footer
 
 from prl_tui.machine import paths
 from prl_tui.runs import launcher
-from prl_tui.tui.help import configure_help, runs_help, watch_help
+from prl_tui.tui.help import configure_help, export_help, runs_help, watch_help
 from prl_tui.tui.screens.configure import ConfigureScreen
+from prl_tui.tui.screens.export import ExportScreen
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from tests.tui.driving import configure, lines, screen, wait_for
@@ -132,9 +133,24 @@ async def test_a_resize_under_a_dialog_counts_once_the_place_is_back(app):
 
 @pytest.mark.parametrize(
     ("screen", "words"),
-    [(ConfigureScreen, configure_help()), (WatchScreen, watch_help()), (RunsScreen, runs_help())],
+    [
+        (ConfigureScreen, configure_help()),
+        (WatchScreen, watch_help()),
+        (RunsScreen, runs_help()),
+        (ExportScreen, export_help()),
+    ],
 )
 def test_help_names_every_key_of_its_screen(screen, words) -> None:
-    said = {"question_mark", "ctrl+z", "delete", "left_square_bracket", "right_square_bracket", "slash", "escape"}
+    said = {
+        "question_mark",
+        "colon",
+        "ctrl+p",
+        "ctrl+z",
+        "delete",
+        "left_square_bracket",
+        "right_square_bracket",
+        "slash",
+        "escape",
+    }
     keys = {key for binding in screen.BINDINGS for key in binding.key.split(",")} - said
     assert [key for key in sorted(keys) if not re.search(rf"(?<!\S){key}\s", words)] == []

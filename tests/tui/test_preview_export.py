@@ -14,8 +14,11 @@ from prl_tui import atomic
 from prl_tui.core import catalog, config_file
 from prl_tui.export.formats import FORMATS, fitting
 from prl_tui.machine import paths
-from prl_tui.tui.screens.dialogs import AskText, Question
+from prl_tui.tui.help import export_help
+from prl_tui.tui.palette import Palette
+from prl_tui.tui.screens.dialogs import AskText, Help, Question
 from prl_tui.tui.screens.export import ExportScreen, FormatList
+from prl_tui.tui.screens.runs import RunsScreen
 from tests.tui.driving import click_text, configure, lines, screen, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -85,6 +88,30 @@ async def test_each_tab_shows_what_export_writes_and_v_walks_through_them(app, s
             first = next(line for line in written(place, name).split("\n") if line.strip())
             assert first[:40] in screen(pilot.app), "it is drawn, not only known"
             await pilot.press("v")
+
+
+@pytest.mark.parametrize("size", [WIDE, (110, 35), SMALL])
+async def test_brackets_turn_the_formats_both_ways_and_the_frame_says_so(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        if size != WIDE:
+            await pilot.press("right_square_bracket")  # nothing to be turned is in sight
+            await pilot.press("v")
+        await wait_for(pilot, lambda: "v ]  next format" in text_of(place.preview).split("\n")[-1], "the keys")
+        for key, name in (("right", "bash"), ("right", "toml"), ("right", "command"), ("left", "toml")):
+            await pilot.press(f"{key}_square_bracket")
+            await wait_for(pilot, lambda n=name: preview_text(place) == written(place, n), f"the text of {name}")
+            marked = text_of(place.preview).split("\n")[1]
+            assert f"▸{'TOML' if name == 'toml' else name}" in marked
+
+
+async def test_a_bracket_that_is_typed_into_a_field_is_text(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("output_dir")
+        await pilot.press("enter", "left_square_bracket", "right_square_bracket", "enter")
+        await wait_for(pilot, lambda: str(place.session.config.value("output_dir")).endswith("[]"), "the brackets")
+        assert preview_text(place) == written(place, "command")
 
 
 async def test_a_click_on_a_tab_shows_its_format(app):
@@ -215,6 +242,53 @@ async def test_a_config_with_errors_is_not_exported(app):
             pilot, lambda: [n for n in pilot.app._notifications if "Not exported" in n.message], "the reason"
         )
         assert isinstance(pilot.app.screen, ExportScreen)
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_the_help_of_export_names_its_keys_and_goes_back_to_it(app, size):
+    async with app().run_test(size=size) as pilot:
+        await configure(pilot)
+        shown = await export(pilot)
+        assert "? help" in lines(pilot.app)[-1]
+        await pilot.press("question_mark")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Help), "the help")
+        for words in export_help().split("\n"):
+            assert words in screen(pilot.app)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: pilot.app.screen is shown, "the formats again")
+
+
+@pytest.mark.parametrize("key", ["colon", "ctrl+p"])
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_actions_by_name_are_there_over_the_formats_and_do_it(app, key, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        shown = await export(pilot)
+        await pilot.press(key)
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        await pilot.press(*"copy", "enter")
+        await wait_for(pilot, lambda: pilot.app.screen is shown and pilot.app.clipboard, "the copy")
+        assert pilot.app.clipboard.rstrip("\n") == written(place, "bash")
+
+
+async def test_from_the_formats_another_place_or_preset_leaves_no_dialog_behind(app):
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        await export(pilot)
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        await pilot.press(*"go run", "enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("c")
+        await configure(pilot)
+        await export(pilot)
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        await pilot.press(*"grpo quick-t", "enter")
+        place = await configure(pilot)
+        assert place.session.config.preset == "quick-test"
+        assert len(pilot.app.screen_stack) == 2
 
 
 # --- presets of one's own -----------------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ class ConfigureScreen(Place):
         Binding("s", "save_preset", t("save"), tooltip=t("Keep these values as a preset of your own")),
         Binding("p", "presets", t("presets")),
         Binding("v", "preview", t("preview"), tooltip=t("The exact command, bash and TOML")),
+        Binding("right_square_bracket", "turn(1)", show=False),
+        Binding("left_square_bracket", "turn(-1)", show=False),
         Binding("slash", "find", t("find"), tooltip=t("Find a setting")),
         Binding("t", "probe", t("try the environment"), show=False, tooltip=t("Import the trainer, read the command")),
         Binding("T", "smoke", t("smoke test"), show=False, tooltip=t("Two steps that log, evaluate and save")),
@@ -65,6 +67,7 @@ class ConfigureScreen(Place):
         self._ready = False
         self._fixable: bool | None = None
         self._said: dict[str, Content] = {}
+        self._looked: object = None  # what the facts are whole for
 
     def compose(self) -> ComposeResult:
         """The first paint: the presets. The rest is mounted right after it."""
@@ -137,6 +140,7 @@ class ConfigureScreen(Place):
         """Draw the session as it is now."""
         if not self._ready or not self.whole():
             return
+        self.session.looking = self._looked is None or self._looked != self.prl.box.subject(self.session.config)
         verdict = self.session.verdict
         self.form.show(self.session.config, configure_words.worst(verdict))
         probe = self.session.probe
@@ -167,12 +171,14 @@ class ConfigureScreen(Place):
         snapshot = reading.snapshot
         if snapshot is None and reading.fault is not None:
             snapshot = GpuSnapshot(0.0, fault=reading.fault)  # the driver gives no answer: it counts as no GPU
-        facts = self.prl.box.facts(self.session.config, snapshot) if snapshot is not None else None
+        box, config, before = self.prl.box, self.session.config, self._looked
+        self._looked = box.subject(config) if snapshot is not None and box.known(config) else None
+        facts = box.facts(config, snapshot) if snapshot is not None else None
         table = cast("GpuTable", self.query_one("#gpus"))
         table.show(reading)
         words = reading.problem or (summary(reading.snapshot) if reading.snapshot else t("looking at the GPUs …"))
         self._say("#gpu-line", Content(safe(words)))
-        if facts is not None and facts != self.session.facts:
+        if facts is not None and (facts != self.session.facts or self._looked != before):
             self.session.facts = facts
             self.update()
         elif self.session.probe is not None and self.session.probe.running:
@@ -294,9 +300,14 @@ class ConfigureScreen(Place):
         if not self.preview.display:
             self._show_only("-preview")
         else:
-            self.preview.next_tab()
+            self.preview.turn(1)
         self.preview.show(self.session.verdict.plan)
         self.preview.query_one("#preview-text").focus()
+
+    def action_turn(self, by: int) -> None:
+        """Another format of the preview, where that is in sight."""
+        if self.preview.display and self.preview.region.area:
+            self.preview.turn(by)
 
     def action_back(self) -> None:
         """From a pane back to the form; a probe that runs is ended first."""

@@ -44,6 +44,8 @@ class Dialog(ModalScreen[Answer]):
         .help { height: auto; }
     }
     """
+    PALETTE: ClassVar[bool] = False
+    """Whether it has actions that are found by name."""
     _answered = False
 
     def on_mount(self) -> None:
@@ -60,7 +62,7 @@ class Dialog(ModalScreen[Answer]):
 
     def answer(self, answer: Answer) -> None:
         """Close with an answer."""
-        if not self._answered:
+        if not self._answered and self in self.app.screen_stack:  # a place that was gone to took it away
             self._answered = True
             self.dismiss(answer)
 

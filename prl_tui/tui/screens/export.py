@@ -129,6 +129,7 @@ class LossRows(StillRows):
 class ExportScreen(Dialog[None]):
     """Over the configure screen; esc goes back to it."""
 
+    PALETTE = True
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
     AUTO_FOCUS = "#formats"
@@ -149,6 +150,8 @@ class ExportScreen(Dialog[None]):
         Binding("y", "copy", t("copy"), tooltip=t("To the terminal's clipboard")),
         Binding("tab", "app.focus_next", t("next pane")),
         Binding("escape,q,e", "close", t("back")),
+        Binding("question_mark", "help", t("help")),
+        Binding("colon,ctrl+p", "app.actions", show=False),  # a dialog keeps the app's own keys from the app
     ]
 
     def __init__(self, session: Session) -> None:
@@ -232,6 +235,13 @@ class ExportScreen(Dialog[None]):
         else:
             return True
         return False
+
+    def action_help(self) -> None:
+        """What this screen is."""
+        from prl_tui.tui.help import export_help
+        from prl_tui.tui.screens.dialogs import Help
+
+        self.app.push_screen(Help(export_help()))
 
     def action_close(self) -> None:
         """Back to the form."""

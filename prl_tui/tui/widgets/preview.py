@@ -120,6 +120,10 @@ class Preview(Vertical):
         yield Tabs()
         yield TextRows(id="preview-text")
 
+    def on_mount(self) -> None:
+        """The frame says how the formats are turned."""
+        self.border_subtitle = Content(t("v ]  next format   [  the one before"))
+
     def on_tabs_chosen(self, event: Tabs.Chosen) -> None:
         """A click on a tab."""
         self.choose(event.name)
@@ -136,9 +140,9 @@ class Preview(Vertical):
         tabs.refresh()
         self._draw()
 
-    def next_tab(self) -> None:
-        """The format after this one."""
-        self.choose(TABS[(TABS.index(self.query_one(Tabs).active) + 1) % len(TABS)])
+    def turn(self, by: int) -> None:
+        """The format after this one, or before it."""
+        self.choose(TABS[(TABS.index(self.query_one(Tabs).active) + by) % len(TABS)])
 
     def _draw(self) -> None:
         if self._plan is not None and self.display:

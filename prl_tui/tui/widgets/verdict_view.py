@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -34,6 +36,7 @@ class VerdictView(Rows):
     """Always visible while a field is edited."""
 
     HELP = "verdict"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "page(1)", show=False)]
 
     @dataclass
     class Applied(Message):
@@ -46,6 +49,7 @@ class VerdictView(Rows):
         self._verdict: Verdict | None = None
         self._waiting = ""
         self._lines: list[Line] = []
+        self._hidden = ""
 
     def on_mount(self) -> None:
         """The frame's title."""
@@ -57,16 +61,47 @@ class VerdictView(Rows):
         self.rows_changed()
 
     def rows_changed(self) -> None:
-        """The lines depend on the width."""
+        """The lines depend on the width; the cursor stays on its way out, whatever row that one has now."""
+        before = self._lines[self.cursor] if self.cursor < len(self._lines) else None
         if self._verdict is not None:
             width = max(20, self.room)
             head, *rest = lines(self._verdict, width, self.size.height)
             self._lines = [head, *(Line(one, "accent") for one in wrap(self._waiting, width) if self._waiting), *rest]
-            hidden = hidden_findings(self._verdict, width, self.size.height)
-            self.border_subtitle = Content(t("d  {n} more", n=hidden) if hidden else "")
         if not self.has_focus:
-            self.cursor = 0  # the first way out, whatever row another width had it on
+            self.cursor = self._first()
+        elif before is not None and before.fix is not None:
+            same = (y for y, line in enumerate(self._lines) if line.fix == before.fix)
+            self.cursor = next(same, self._first())
         super().rows_changed()
+        self._say_hidden()
+
+    def _first(self) -> int:
+        """The row of the first way out that is in sight from the top, else the top itself."""
+        return next((y for y, line in enumerate(self._lines[: self.size.height]) if line.fix is not None), 0)
+
+    def _say_hidden(self) -> None:
+        """On the frame: what there is no room for, and the key that leads to it."""
+        height = self.size.height
+        findings = hidden_findings(self._verdict, max(20, self.room), height) if self._verdict is not None else 0
+        below = self.count() - height - self.scroll_offset.y if height else 0
+        words = t("d  {n} more", n=findings) if findings else ""
+        if below > 0 and not words:
+            words = f"{'↓' if self.has_focus else 'd'}  {nt('{n} more line', '{n} more lines', below)}"
+        if self._hidden != words:
+            self._hidden, self.border_subtitle = words, Content(words)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are hidden now."""
+        super().watch_scroll_y(old_value, new_value)
+        self._say_hidden()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The keys move in it from what is in sight: a click must find the rows where they were."""
+        super().watch_has_focus(has_focus)
+        top = self.scroll_offset.y
+        if has_focus and not top <= self.cursor < top + max(1, self.size.height):
+            self.put_cursor(top)
+        self._say_hidden()
 
     def show_cursor(self) -> None:
         """While nobody moves in it, the first finding is what must be seen."""
@@ -79,16 +114,12 @@ class VerdictView(Rows):
         """Lines."""
         return len(self._lines)
 
-    def selectable(self, y: int) -> bool:
-        """Ways out only."""
-        return self._lines[y].fix is not None
-
     def shows_cursor(self) -> bool:
         """Only while the verdict has the focus."""
         return self.has_focus
 
     def chosen(self, y: int) -> None:
-        """Tell the screen."""
+        """Tell the screen which way out it is; every other row is only read."""
         fix = self._lines[y].fix
         if fix is not None:
             self.post_message(self.Applied(fix))
@@ -106,7 +137,7 @@ def hidden_findings(verdict: Verdict, width: int, height: int) -> int:
     findings = [*verdict.report.findings, *verdict.here]
     if height >= LOW or not findings:
         return 0
-    return len(findings) - len(_shown(findings, _rows(height, verdict.first_fix), width))
+    return len(findings) - len(_shown(findings, verdict.first_fix, max(1, height - 1), width))
 
 
 def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
@@ -114,7 +145,7 @@ def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
     report = verdict.report
     low = height < LOW
     findings = [*report.findings, *verdict.here]
-    head = Line(_head(verdict), "error" if not report.ok else "good" if verdict.can_launch else "warning")
+    head = Line(_head(verdict), _head_role(verdict))
     sums: list[Line] = []
     for text in words.arithmetic(report)[: 1 if low else None]:
         sums += [Line(line) for line in wrap(text, width)]
@@ -143,23 +174,32 @@ def _findings(verdict: Verdict, first: Fix | None, width: int) -> list[Line]:
     return found
 
 
+def _head_role(verdict: Verdict) -> str:
+    if not verdict.report.ok:
+        return "error"
+    if verdict.looking:
+        return "warning" if verdict.report.count("warning") else "good"
+    return "good" if verdict.can_launch else "warning"
+
+
 def _head(verdict: Verdict) -> str:
     text = words.verdict(verdict.report)
-    if verdict.facts is None or not verdict.report.ok:
+    ok = text if verdict.report.count("warning") else "✓ " + t("config ok")
+    if not verdict.report.ok:
+        return text
+    if verdict.looking:
+        return f"{ok}   {t('… looking at this box')}"
+    if verdict.facts is None:
         return text
     if verdict.can_launch:
         return f"{text} · {t('can launch here')}"
     errors = sum(finding.severity == "error" for finding in verdict.here)
     here = nt("✗ {n} error on this box", "✗ {n} errors on this box", errors)
-    return f"{text if verdict.report.count('warning') else '✓ ' + t('config ok')}   {here}"
+    return f"{ok}   {here}"
 
 
 def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) -> list[Line]:
-    glyph = words.GLYPHS[finding.severity]
-    found = [
-        Line(f"{glyph if n == 0 else ' '} {text}", ROLE[finding.severity])
-        for n, text in enumerate(wrap(finding.message, width - 2))
-    ]
+    found = _told(finding, width)
     if finding.why:
         found += [Line(f"  {text}", "muted") for text in wrap(finding.why, width - 2)]
     for fix in finding.fixes:
@@ -170,28 +210,44 @@ def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) ->
 
 
 def _low(findings: list[Finding], first: Fix | None, found: list[Line], width: int, height: int) -> list[Line]:
-    """The count with the arithmetic, the worst findings that there is room for, and the way out after the first."""
+    """The count with the arithmetic, then the findings that there is room for, one of them with its way out."""
     head = Line(fit(f"{found[0].text}   {found[1].text if len(found) > 1 else ''}", width).rstrip(), found[0].role)
-    worst, *others = _shown(findings, _rows(height, first), width)
-    out = [Line(first.label, "accent", first, "f")] if first is not None else []
-    return [head, *worst, *out, *(line for lines in others for line in lines)]
+    return [head, *(line for told in _shown(findings, first, max(1, height - 1), width) for line in told)]
 
 
-def _rows(height: int, first: Fix | None) -> int:
-    """The rows that a low pane has for findings."""
-    return max(1, height - 1 - (first is not None))
+def _shown(findings: list[Finding], first: Fix | None, rows: int, width: int) -> list[list[Line]]:
+    """The lines of the findings that fit, the worst first; of the very first one as much as fits.
 
-
-def _shown(findings: list[Finding], rows: int, width: int) -> list[list[Line]]:
-    """The lines of the findings that fit, the worst first; of the very first one as much as fits."""
+    The first way out stands under the finding that it is of, which comes first among those that are as bad; where a
+    worse one leaves no room for both, that way out is not shown.
+    """
+    worst = sorted(findings, key=lambda finding: ORDER[finding.severity])
+    owner = next((finding for finding in worst if first is not None and first in finding.fixes[:1]), None)
+    worst.sort(key=lambda finding: (ORDER[finding.severity], finding is not owner))
+    kept = len(_told(owner, width)) + 1 if owner is not None else 0
+    if kept >= rows:
+        kept = 0
     shown: list[list[Line]] = []
-    for finding in sorted(findings, key=lambda finding: ORDER[finding.severity]):
-        glyph, role = words.GLYPHS[finding.severity], ROLE[finding.severity]
-        wrapped = wrap(finding.message, width - 2)
-        if not shown and len(wrapped) > rows:
-            wrapped = [*wrapped[: rows - 1], f"{wrapped[rows - 1]} …"]
-        if len(wrapped) > rows:
-            break
-        shown.append([Line(f"{glyph if n == 0 else ' '} {text}", role) for n, text in enumerate(wrapped)])
-        rows -= len(wrapped)
+    full = False
+    for finding in worst:
+        out = [Line(first.label, "accent", first, "f")] if finding is owner and first is not None and rows > 1 else []
+        kept = 0 if finding is owner else kept
+        room = rows - kept - len(out)
+        told = _told(finding, width)
+        if not shown and len(told) > room:
+            told = [*told[: room - 1], Line(f"{told[room - 1].text} …", told[0].role)]
+        fits = len(told) <= room
+        full = full or not fits
+        if fits and (finding is owner or not full):
+            shown.append([*told, *out])
+            rows -= len(shown[-1])
     return shown
+
+
+def _told(finding: Finding, width: int) -> list[Line]:
+    """What a finding says, without its reason."""
+    glyph = words.GLYPHS[finding.severity]
+    return [
+        Line(f"{glyph if n == 0 else ' '} {text}", ROLE[finding.severity])
+        for n, text in enumerate(wrap(finding.message, width - 2))
+    ]
