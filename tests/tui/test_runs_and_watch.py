@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -143,6 +144,31 @@ async def test_d_the_cause_on_watch_deletes_nothing_in_the_list_where_esc_leads(
         await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
         await pilot.press("enter")
         assert folder.path.exists()
+
+
+async def test_the_run_that_was_opened_has_the_cursor_when_the_list_comes_back(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await runs_screen(pilot)
+        for n in range(25):  # more than there are lines; records of runs whose supervisor is gone
+            folder = paths.runs_dir() / f"aa{n:04}"
+            folder.mkdir(parents=True)
+            (folder / "run.json").write_text(json.dumps({"schema": 1, "id": folder.name, "created": 1e9 + n}))
+        await wait_for(pilot, lambda: len(place.rows.runs) == 25, "the runs")
+        await pilot.press("end")
+        opened = place.rows.runs[24].id
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        newer = start(WAIT)
+        await pilot.press("R")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the list")
+        place = pilot.app.screen
+        await wait_for(pilot, lambda: place.rows.runs, "the runs again")
+        assert place.rows.runs[0].id == newer.id
+        assert place._here().id == opened
+        await wait_for(pilot, lambda: opened in text_of(place.rows), "it, in sight")
+        await pilot.press("D")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        assert opened in screen(pilot.app)
 
 
 async def test_o_puts_a_runs_settings_into_the_form(app, start):
