@@ -25,6 +25,9 @@ from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
 from prl_tui.telemetry.progress import TRAINING_BARS
 from prl_tui.telemetry.run_view import RunReader, RunView
 
+GOES_ON: frozenset[State] = frozenset({*ALIVE, "unknown"} - {"stopping"})
+"""States of which a time left may be told: it goes on, or may."""
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -181,7 +184,7 @@ def describe(
         failed = bool(view.errors) and not view.done
     cause = causes.find(folder.output, view.ranks) if failed else None
     silent = quiet.quiet_for(view, clock(), seen.started, patience)
-    if silent is not None or failed or view.done or seen.state not in {*ALIVE, "unknown"}:
+    if silent is not None or failed or view.done or seen.state not in GOES_ON:
         view = _without_end(view)
     return Overview(
         folder.id,

@@ -67,7 +67,7 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     ]
     if with_bar:
         found.append(bar(share, BAR))
-    if one.status.state in ALIVE:
+    if one.status.state in ALIVE and one.status.state in overview.GOES_ON:
         if one.quiet is not None:
             found.append(t("{time} left", time="–"))
         elif progress.eta_seconds is not None:
@@ -107,22 +107,30 @@ def health(one: Overview) -> tuple[str, str]:
     if status.state == "failed" or one.cause is not None:
         return _failure(one), "bad"
     if isinstance(one.folder, BareRun):
-        return f"{_at_work(view)}   · {status.detail}", ""
+        return f"{_at_work(view, '✓' if view.done else '·')}   · {status.detail}", ""
     if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"
     if status.state == "finished":
         return "✓ " + t("finished, exit code 0; its settings and logs stay in {path}", path=one.folder.path), ""
-    return ("! " + _silence(one), "warn") if one.quiet is not None else (status.detail or _at_work(view), "")
+    return (
+        ("! " + _silence(one), "warn") if one.quiet is not None else (status.detail or _at_work(view, _sign(one)), "")
+    )
 
 
-def _at_work(view: RunView) -> str:
-    """The newest row's numbers, or the phase before the first one."""
+def _sign(one: Overview) -> str:
+    """✓ only for a run that goes on: one that is being stopped, or was, has its state's."""
+    state = one.status.state
+    return "✓" if state in ALIVE and state in overview.GOES_ON else overview.state_word(state).partition(" ")[0]
+
+
+def _at_work(view: RunView, sign: str) -> str:
+    """The newest row's numbers behind a sign, or the phase before the first one."""
     row = view.last_row
     if row is not None:
         shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
-        return "✓ " + "   ".join(shown)
+        return f"{sign} " + "   ".join(shown)
     return "· " + overview.phase_words(view.phase)
 
 
