@@ -19,10 +19,10 @@ from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.metrics import MetricRow
-from prl_tui.telemetry.run_view import RunView
 
 TURN = 0.5
 """Seconds between two looks."""
@@ -176,7 +176,7 @@ class _Told:
         self.phase = ""
         self.step = -1
         self.checkpoints: set[str] = set()
-        self.quiet = 0.0
+        self.quiet = self.late = 0.0
 
     def news(self, one: Overview) -> list[str]:
         view = one.view
@@ -186,10 +186,16 @@ class _Told:
         self.phase = view.phase
         if view.progress is not None and view.progress.step != self.step:
             self.step = view.progress.step
-            lines.append(step_line(view))
+            lines.append(step_line(one))
+            self.late = one.late or 0.0
         paths_ = [checkpoint.path for checkpoint in view.checkpoints]
         lines += [t("checkpoint {path}", path=path) for path in paths_ if path not in self.checkpoints]
         self.checkpoints |= set(paths_)
+        if one.late is None:
+            self.late = 0.0
+        elif one.late >= 2 * self.late:
+            lines.append(quiet.late_words(one.late))
+            self.late = one.late
         if one.quiet is not None and one.quiet >= 2 * self.quiet:  # told at once, then ever more rarely
             lines.append("! " + overview.reason(one))
             if not self.quiet:
@@ -200,8 +206,9 @@ class _Told:
         return lines
 
 
-def step_line(view: RunView) -> str:
+def step_line(one: Overview) -> str:
     """`step 120/200  60 %  loss 1.234  4.8 it/s  16 s left`."""
+    view = one.view
     progress = view.progress
     if progress is None:
         return ""
@@ -212,9 +219,11 @@ def step_line(view: RunView) -> str:
     for name in ("loss", "reward"):
         if isinstance(values.get(name), (int, float)):
             parts.append(f"{name} {values[name]:.4g}")
-    if progress.seconds_per_step is not None:
+    if progress.seconds_per_step is not None and one.late is None and one.quiet is None:
         parts.append(format_speed(progress.seconds_per_step))
-    if progress.eta_seconds is not None:
+    if one.late is not None:
+        parts.append(quiet.late_words(one.late))
+    elif progress.eta_seconds is not None:
         parts.append(t("{time} left", time=format_duration(progress.eta_seconds)))
     return "  ".join(parts)
 

@@ -15,6 +15,7 @@ from prl_tui.runs import overview
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.run_view import RunView
 from prl_tui.tui.cells import safe
@@ -70,9 +71,11 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     if one.status.state in ALIVE and one.status.state in overview.GOES_ON:
         if one.quiet is not None:
             found.append(t("{time} left", time="–"))
+        elif one.late is not None:
+            found.append(quiet.late_words(one.late))
         elif progress.eta_seconds is not None:
             found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
-        if one.quiet is None:
+        if one.quiet is None and one.late is None:
             found.append(format_speed(progress.seconds_per_step))
     else:
         found.append(took)
