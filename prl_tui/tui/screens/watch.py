@@ -338,7 +338,7 @@ class WatchScreen(Place):
         self.set_focus(self.query_one_optional("#finder"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter searches upwards from the end."""
+        """Enter searches in what is in sight, then upwards."""
         needle = event.value
         event.input.remove()
         view = self.query_one(LogView)
