@@ -97,7 +97,7 @@ def tell_end(one: Overview) -> None:
 def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
     """Lines for pipes and CI until the run ends; returns its code (128 + n for signal n).
 
-    With a goal until that is reached: 0, or 1 where an error was waited for.
+    With a goal until that is reached: 0, or 1 where an error was waited for, also where that was before the run ended.
     """
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     told = _Told()
@@ -137,11 +137,17 @@ def _code_at(goal: Goal) -> int:
 
 
 def _code_of(one: Overview, goal: Goal | None) -> int:
-    """The code where the run has ended; 1 for a good run that never came to its goal."""
+    """The code where the run has ended: a step or an error that was waited for counts although more came after it.
+
+    1 for a good run that never came to its step.
+    """
     status = one.status
     if isinstance(one.folder, BareRun):
         return int(Exit.FINDINGS if one.cause is not None else Exit.OK)
-    if isinstance(goal, int) and status.exit_code == 0 and not events.reached(goal, one):
+    came = goal is not None and events.reached(goal, one)
+    if isinstance(goal, int) and (came or status.exit_code == 0):
+        return int(Exit.OK if came else Exit.FINDINGS)
+    if goal == "failed" and came and status.exit_code == 0:
         return int(Exit.FINDINGS)
     if one.smoke is not None and (one.smoke.passed or status.exit_code == 0):
         return int(Exit.OK if one.smoke.passed else Exit.FINDINGS)
