@@ -257,7 +257,7 @@ class RunsScreen(Place):
             ask(self.prl, one)
 
     def action_delete(self) -> None:
-        """Ask, then delete an ended run."""
+        """Ask, then delete an ended run; of any other say why it stays."""
         from prl_tui.runs import store
         from prl_tui.tui.screens.dialogs import Question
 
@@ -265,6 +265,10 @@ class RunsScreen(Place):
         if one is None:
             return
         folder = one.folder
+        kept = store.why_kept(folder)
+        if kept is not None:
+            self.prl.tell(kept.sentence)
+            return
 
         def answered(yes: bool | None) -> None:
             if yes:

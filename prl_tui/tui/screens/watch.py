@@ -59,6 +59,7 @@ class WatchScreen(Place):
         Binding("slash", "find", t("find")),
         Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
+        Binding("x", "stop(True)", show=False),  # says why it cannot
         Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
         Binding("m", "changes", t("changes"), show=False, tooltip=t("What changed since the recipe's last run")),
         Binding("S", "stacks", t("stacks"), show=False, tooltip=t("Where each rank stands now, by py-spy")),
@@ -188,11 +189,11 @@ class WatchScreen(Place):
         self._linger(one)
 
     def _ended(self) -> bool:
-        return self._one is not None and self._one.status.state not in {*ALIVE, "unknown"}
+        return self._one is not None and self._one.status.state not in {*ALIVE, "unknown", "lost"}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """`stop` while there is something to stop."""
-        if action == "stop" and self._ended():
+        if action == "stop" and not parameters and self._ended():
             return None
         return super().check_action(action, parameters)
 
@@ -363,8 +364,8 @@ class WatchScreen(Place):
         view.poll()
         view.go_to_line(line, 0)
 
-    def action_stop(self) -> None:
-        """Ask, then stop the run."""
+    def action_stop(self, _ended: bool = False) -> None:
+        """Ask, then stop the run; say why where it is over."""
         from prl_tui.tui.stopping import ask
 
         if self._one is not None:
