@@ -18,7 +18,7 @@ from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.run_view import RunView
-from prl_tui.tui.cells import safe
+from prl_tui.tui.cells import fit, safe
 
 
 def ranks_by_gpu(one: Overview, info: Mapping[str, object]) -> dict[int, int]:
@@ -32,6 +32,8 @@ def ranks_by_gpu(one: Overview, info: Mapping[str, object]) -> dict[int, int]:
     return {index: rank for rank, index in enumerate(entries) if rank in ranks and isinstance(index, int)}
 
 
+GAP = "   "
+"""Between two parts of a line."""
 BAR = 20
 """Cells of the progress bar."""
 
@@ -116,10 +118,24 @@ def health(one: Overview) -> tuple[str, str]:
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"
     if status.state == "finished":
-        return "✓ " + t("finished, exit code 0; its settings and logs stay in {path}", path=one.folder.path), ""
+        stay = t("its settings and logs stay in {path}", path=one.folder.path)
+        return f"✓ {t('finished, exit code 0')}{GAP}{stay}", ""
     return (
         ("! " + _silence(one), "warn") if one.quiet is not None else (status.detail or _at_work(view, _sign(one)), "")
     )
+
+
+def closing(text: str, seconds: int, width: int) -> str:
+    """A health line's first parts, as many as have room whole, and that the screen will close by itself."""
+    notice = t("closing in {n} s, any key keeps it open", n=seconds)
+    first, *others = text.split(GAP)
+    room = width - cell_len(notice) - len(GAP)
+    line = fit(first, max(0, min(room, cell_len(first))))
+    for part in others:
+        if cell_len(line) + len(GAP) + cell_len(part) > room:
+            break
+        line += GAP + part
+    return line + GAP + notice
 
 
 def _sign(one: Overview) -> str:

@@ -21,7 +21,7 @@ from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui import fault_place
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.feeds import RunFeed
-from prl_tui.tui.run_words import head, health, ranks_by_gpu
+from prl_tui.tui.run_words import closing, head, health, ranks_by_gpu
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
@@ -234,7 +234,7 @@ class WatchScreen(Place):
             text += f"   {safe(self._changed)}"
         if self._ended_at is not None and not self._keep and self.prl.leave_when_done:
             left = max(0, round(LINGER - (time.monotonic() - self._ended_at)))
-            text = t("closing in {n} s, any key keeps it open   {text}", text=text, n=left)
+            text = closing(text, left, max(10, self.size.width - 2))
         line = self.query_one("#health", Static)
         line.set_class(tone == "bad", "-bad")
         line.set_class(tone == "warn", "-warn")
