@@ -19,10 +19,10 @@ from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.metrics import MetricRow
-from prl_tui.telemetry.run_view import RunView
 
 TURN = 0.5
 """Seconds between two looks."""
@@ -97,7 +97,7 @@ def tell_end(one: Overview) -> None:
 def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
     """Lines for pipes and CI until the run ends; returns its code (128 + n for signal n).
 
-    With a goal until that is reached: 0, or 1 where an error was waited for.
+    With a goal until that is reached: 0, or 1 where an error was waited for, also where that was before the run ended.
     """
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     told = _Told()
@@ -137,11 +137,17 @@ def _code_at(goal: Goal) -> int:
 
 
 def _code_of(one: Overview, goal: Goal | None) -> int:
-    """The code where the run has ended; 1 for a good run that never came to its goal."""
+    """The code where the run has ended: a step or an error that was waited for counts although more came after it.
+
+    1 for a good run that never came to its step.
+    """
     status = one.status
     if isinstance(one.folder, BareRun):
         return int(Exit.FINDINGS if one.cause is not None else Exit.OK)
-    if isinstance(goal, int) and status.exit_code == 0 and not events.reached(goal, one):
+    came = goal is not None and events.reached(goal, one)
+    if isinstance(goal, int) and (came or status.exit_code == 0):
+        return int(Exit.OK if came else Exit.FINDINGS)
+    if goal == "failed" and came and status.exit_code == 0:
         return int(Exit.FINDINGS)
     if one.smoke is not None and (one.smoke.passed or status.exit_code == 0):
         return int(Exit.OK if one.smoke.passed else Exit.FINDINGS)
@@ -176,7 +182,7 @@ class _Told:
         self.phase = ""
         self.step = -1
         self.checkpoints: set[str] = set()
-        self.quiet = 0.0
+        self.quiet = self.late = 0.0
 
     def news(self, one: Overview) -> list[str]:
         view = one.view
@@ -186,10 +192,16 @@ class _Told:
         self.phase = view.phase
         if view.progress is not None and view.progress.step != self.step:
             self.step = view.progress.step
-            lines.append(step_line(view))
+            lines.append(step_line(one))
+            self.late = one.late or 0.0
         paths_ = [checkpoint.path for checkpoint in view.checkpoints]
         lines += [t("checkpoint {path}", path=path) for path in paths_ if path not in self.checkpoints]
         self.checkpoints |= set(paths_)
+        if one.late is None:
+            self.late = 0.0
+        elif one.late >= 2 * self.late:
+            lines.append(quiet.late_words(one.late))
+            self.late = one.late
         if one.quiet is not None and one.quiet >= 2 * self.quiet:  # told at once, then ever more rarely
             lines.append("! " + overview.reason(one))
             if not self.quiet:
@@ -200,8 +212,9 @@ class _Told:
         return lines
 
 
-def step_line(view: RunView) -> str:
+def step_line(one: Overview) -> str:
     """`step 120/200  60 %  loss 1.234  4.8 it/s  16 s left`."""
+    view = one.view
     progress = view.progress
     if progress is None:
         return ""
@@ -212,9 +225,11 @@ def step_line(view: RunView) -> str:
     for name in ("loss", "reward"):
         if isinstance(values.get(name), (int, float)):
             parts.append(f"{name} {values[name]:.4g}")
-    if progress.seconds_per_step is not None:
+    if progress.seconds_per_step is not None and one.late is None and one.quiet is None:
         parts.append(format_speed(progress.seconds_per_step))
-    if progress.eta_seconds is not None:
+    if one.late is not None:
+        parts.append(quiet.late_words(one.late))
+    elif progress.eta_seconds is not None:
         parts.append(t("{time} left", time=format_duration(progress.eta_seconds)))
     return "  ".join(parts)
 

@@ -25,6 +25,9 @@ from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
 from prl_tui.telemetry.progress import TRAINING_BARS
 from prl_tui.telemetry.run_view import RunReader, RunView
 
+GOES_ON: frozenset[State] = frozenset({*ALIVE, "unknown"} - {"stopping"})
+"""States of which a time left may be told: it goes on, or may."""
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -49,6 +52,8 @@ class Overview:
     """A few steps only, to see whether the config works."""
     quiet: float | None = None
     """Seconds without output, where it runs and that is longer than it should be (`telemetry.quiet`)."""
+    late: float | None = None
+    """Whole seconds without output, where it runs and that is longer than its steps usually take, but not `quiet` yet."""
     why: str = ""
     """What a signal that ended it may mean."""
 
@@ -180,8 +185,11 @@ def describe(
     if isinstance(folder, BareRun):
         failed = bool(view.errors) and not view.done
     cause = causes.find(folder.output, view.ranks) if failed else None
-    silent = quiet.quiet_for(view, clock(), seen.started, patience)
-    if silent is not None or failed or view.done or seen.state not in {*ALIVE, "unknown"}:
+    now = clock()
+    silent = quiet.quiet_for(view, now, seen.started, patience)
+    at_work = seen.state in {"starting", "running"}  # elsewhere another clock may count
+    late = quiet.late_for(view, now, seen.started) if at_work and silent is None else None
+    if silent is not None or late is not None or failed or view.done or seen.state not in GOES_ON:
         view = _without_end(view)
     return Overview(
         folder.id,
@@ -196,7 +204,8 @@ def describe(
         cause,
         smoke.result(folder, info, seen, view, base_dir(folder, info)),
         smoke.KEY in known,
-        silent if seen.state in {"starting", "running"} else None,
+        silent if at_work else None,
+        late,
         memory_killer.words(folder, seen.ended) if _is_killed(seen, cause) else "",
     )
 

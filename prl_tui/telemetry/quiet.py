@@ -1,15 +1,19 @@
 """When a run that lives has said nothing for longer than it should: the rule, with the clock given from outside.
 
 A rank that waits for another one for ever prints nothing, its processes live and its GPUs may show 100 %: only the
-age of its last output tells. A step that advances is output too (a bar, a row, a line), so one age is enough.
+age of its last output tells. A step that advances is output too (a bar, a row, a line), so one age is enough. Two
+patiences: long before it is too long (`USUAL`), it is longer than its steps usually take (`LATE`): then no time left can
+be promised and the age is told, which is true of an evaluation or a save as well.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prl_tui.i18n import nt, t
+from prl_tui.telemetry.durations import format_duration
 
 if TYPE_CHECKING:
     from prl_tui.telemetry.run_view import RunView
@@ -31,6 +35,9 @@ class Patience:
 
 
 USUAL = Patience()
+"""Beyond it, something is likely to be wrong."""
+LATE = Patience(least=15.0, unpaced=math.inf)
+"""Beyond it, the next step is later than usual; without a pace nobody knows what is usual."""
 
 
 def limit(view: RunView, patience: Patience = USUAL) -> float:
@@ -53,6 +60,17 @@ def quiet_for(view: RunView, now: float, started: float | None, patience: Patien
         return None
     silence = now - since
     return silence if silence > limit(view, patience) else None
+
+
+def late_for(view: RunView, now: float, started: float | None) -> float | None:
+    """Whole seconds since the last output where the next step is later than usual, else None."""
+    silence = quiet_for(view, now, started, LATE)
+    return float(int(silence)) if silence is not None else None
+
+
+def late_words(seconds: float) -> str:
+    """`last output 40 s ago`."""
+    return t("last output {time} ago", time=format_duration(seconds))
 
 
 def words(seconds: float) -> str:

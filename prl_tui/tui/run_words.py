@@ -15,9 +15,10 @@ from prl_tui.runs import overview
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
+from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.run_view import RunView
-from prl_tui.tui.cells import safe
+from prl_tui.tui.cells import fit, safe
 
 
 def ranks_by_gpu(one: Overview, info: Mapping[str, object]) -> dict[int, int]:
@@ -31,6 +32,8 @@ def ranks_by_gpu(one: Overview, info: Mapping[str, object]) -> dict[int, int]:
     return {index: rank for rank, index in enumerate(entries) if rank in ranks and isinstance(index, int)}
 
 
+GAP = "   "
+"""Between two parts of a line."""
 BAR = 20
 """Cells of the progress bar."""
 
@@ -67,12 +70,14 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     ]
     if with_bar:
         found.append(bar(share, BAR))
-    if one.status.state in ALIVE:
+    if one.status.state in ALIVE and one.status.state in overview.GOES_ON:
         if one.quiet is not None:
             found.append(t("{time} left", time="–"))
+        elif one.late is not None:
+            found.append(quiet.late_words(one.late))
         elif progress.eta_seconds is not None:
             found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
-        if one.quiet is None:
+        if one.quiet is None and one.late is None:
             found.append(format_speed(progress.seconds_per_step))
     else:
         found.append(took)
@@ -107,22 +112,44 @@ def health(one: Overview) -> tuple[str, str]:
     if status.state == "failed" or one.cause is not None:
         return _failure(one), "bad"
     if isinstance(one.folder, BareRun):
-        return f"{_at_work(view)}   · {status.detail}", ""
+        return f"{_at_work(view, '✓' if view.done else '·')}   · {status.detail}", ""
     if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
         return f"! {status.detail}", "warn"
     if status.state == "finished":
-        return "✓ " + t("finished, exit code 0; its settings and logs stay in {path}", path=one.folder.path), ""
-    return ("! " + _silence(one), "warn") if one.quiet is not None else (status.detail or _at_work(view), "")
+        stay = t("its settings and logs stay in {path}", path=one.folder.path)
+        return f"✓ {t('finished, exit code 0')}{GAP}{stay}", ""
+    return (
+        ("! " + _silence(one), "warn") if one.quiet is not None else (status.detail or _at_work(view, _sign(one)), "")
+    )
 
 
-def _at_work(view: RunView) -> str:
-    """The newest row's numbers, or the phase before the first one."""
+def closing(text: str, seconds: int, width: int) -> str:
+    """A health line's first parts, as many as have room whole, and that the screen will close by itself."""
+    notice = t("closing in {n} s, any key keeps it open", n=seconds)
+    first, *others = text.split(GAP)
+    room = width - cell_len(notice) - len(GAP)
+    line = fit(first, max(0, min(room, cell_len(first))))
+    for part in others:
+        if cell_len(line) + len(GAP) + cell_len(part) > room:
+            break
+        line += GAP + part
+    return line + GAP + notice
+
+
+def _sign(one: Overview) -> str:
+    """✓ only for a run that goes on: one that is being stopped, or was, has its state's."""
+    state = one.status.state
+    return "✓" if state in ALIVE and state in overview.GOES_ON else overview.state_word(state).partition(" ")[0]
+
+
+def _at_work(view: RunView, sign: str) -> str:
+    """The newest row's numbers behind a sign, or the phase before the first one."""
     row = view.last_row
     if row is not None:
         shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
-        return "✓ " + "   ".join(shown)
+        return f"{sign} " + "   ".join(shown)
     return "· " + overview.phase_words(view.phase)
 
 

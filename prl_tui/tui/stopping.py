@@ -2,38 +2,81 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from prl_tui.i18n import t
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.bare import BareRun
+from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import ALIVE
+from prl_tui.runs.state import ALIVE, status
 from prl_tui.tui.screens.dialogs import Question
 
 if TYPE_CHECKING:
     from prl_tui.tui.app import PrlApp
 
 
+EVERY = 0.5
+"""Seconds between two looks whether the question still has a sense."""
+
+
 def ask(app: PrlApp, one: Overview) -> None:
-    """Ask, then stop."""
-    if isinstance(one.folder, BareRun):
+    """Ask, then stop; where there is nothing to stop, say why."""
+    folder = one.folder
+    if isinstance(folder, BareRun):
         app.tell(t("prl-tui did not start {id}: it cannot be stopped from here.", id=one.id))
         return
-    if one.status.state not in ALIVE and one.status.state != "unknown":
-        app.tell(t("run {id} has ended already", id=one.id))
+    if said := why_not(folder):
+        app.tell(said)
         return
 
     def answered(yes: bool | None) -> None:
         if yes:
             app.run_worker(
-                lambda: _work(app, one), name="stop", description="stop a run", thread=True, exit_on_error=False
+                lambda: _work(app, folder), name="stop", description="stop a run", thread=True, exit_on_error=False
             )
 
-    details = t("Every process that it started gets INT, then TERM, then KILL.")
-    app.push_screen(Question(t("Stop run {id}?", id=one.id), t("stop"), t("let it run"), details), answered)
+    app.push_screen(StopQuestion(folder), answered)
 
 
-def _work(app: PrlApp, one: Overview) -> None:
-    result = stopping.stop(one.folder, by="prl-tui")
+def why_not(folder: RunFolder) -> str:
+    """Why a run cannot be asked to stop: it has ended, or was asked before; "" where it goes on, or may."""
+    state = status(folder).state
+    if state == "stopping":
+        return t("run {id} is being stopped: what does not end by itself gets TERM, then KILL", id=folder.id)
+    if state in {*ALIVE, "unknown"} or (state == "lost" and stopping.leftovers(folder)):
+        return ""
+    return t("run {id} has ended already", id=folder.id)
+
+
+class StopQuestion(Question):
+    """Asks whether to stop a run, as long as there is something to stop."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        details = t("Every process that it started gets INT, then TERM, then KILL.")
+        super().__init__(t("Stop run {id}?", id=folder.id), t("stop"), t("let it run"), details)
+        self._folder = folder
+
+    def on_mount(self) -> None:
+        """Look again and again, off this thread."""
+        self.set_interval(EVERY, self._look)
+
+    def _look(self) -> None:
+        self.run_worker(
+            self._ask_again, name="still", description="look at a run", thread=True, exclusive=True, exit_on_error=False
+        )
+
+    def _ask_again(self) -> None:
+        if said := why_not(self._folder):
+            self.app.call_later(self._close, said)
+
+    def _close(self, said: str) -> None:
+        """It ended, or somebody else stopped it: “let it run” is no answer any more."""
+        if not self._answered:
+            cast("PrlApp", self.app).tell(said)
+            self.answer(False)
+
+
+def _work(app: PrlApp, folder: RunFolder) -> None:
+    result = stopping.stop(folder, by="prl-tui")
     app.call_later(app.tell, result.sentence, "warning" if result.refused else "information")

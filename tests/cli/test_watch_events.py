@@ -14,7 +14,7 @@ from prl_tui.runs import launcher, overview, stop
 from prl_tui.runs.events import goal
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.stop import Grace
-from tests.runs.helpers import ended
+from tests.runs.helpers import ended, until
 
 ROWS = """
 import sys, time
@@ -88,6 +88,30 @@ def test_a_step_that_never_comes_is_1_though_the_run_was_fine(start, cli):
     folder = start()
     assert cli("watch", folder.id, "--exit-on", "step=6").code == 1
     assert cli("watch", folder.id, "--exit-on", "step=5").code == 0
+    assert cli("watch", folder.id, "--exit-on", "finished").code == 0
+
+
+@pytest.mark.parametrize("how", ["--plain", "--json"])
+def test_a_step_that_was_reached_before_the_run_ended_badly_or_was_stopped_is_0(start, cli, how):
+    failed = start(after="raise SystemExit(3)", total=100)
+    ended(failed)
+    stopped = start(after="time.sleep(600)", total=100)
+    until(lambda: "5/100" in stopped.output.read_text(), "its steps")
+    stop.stop(stopped, Grace(0, 1))
+    assert ended(stopped).state == "stopped"
+    for folder, own in ((failed, 3), (stopped, ended(stopped).exit_code)):
+        assert own != 0
+        assert cli("watch", folder.id, how, "--exit-on", "step=5").code == 0
+        assert cli("watch", folder.id, how, "--exit-on", "step=6").code == own, "it never came so far"
+        assert cli("watch", folder.id, how, "--exit-on", "finished").code == own
+        assert cli("watch", folder.id, how).code == own
+
+
+def test_an_error_that_was_logged_counts_though_the_run_ended_well(start, cli):
+    body = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()"
+    folder = start(after=body)
+    assert ended(folder).exit_code == 0
+    assert cli("watch", folder.id, "--exit-on", "failed").code == 1
     assert cli("watch", folder.id, "--exit-on", "finished").code == 0
 
 

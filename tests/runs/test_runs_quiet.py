@@ -14,6 +14,7 @@ from prl_tui.cli.watching import _Told
 from prl_tui.core import plan
 from prl_tui.runs import events, launcher, overview, plans, stop
 from prl_tui.telemetry.quiet import Patience
+from prl_tui.tui.run_words import head, health
 from tests.runs.helpers import until
 
 TALKS = "import time\nprint('loading the weights', flush=True)\ntime.sleep(600)"
@@ -102,6 +103,64 @@ def test_a_run_that_ended_promises_no_time_left(root, end):
             assert progress[0]["eta_seconds"] is None
     finally:
         stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
+
+
+def test_a_run_whose_next_step_is_late_tells_its_age_in_place_of_the_time_left(root):
+    folder = launcher.start(root, launcher.Job((sys.executable, "-uc", STEPS + "time.sleep(600)")))
+    try:
+        until(lambda: folder.output.exists() and "8/90" in folder.output.read_text(), "its steps")
+        reading = overview.reader(folder)
+        view = until(lambda: (v := reading.poll()).progress is not None and v, "its progress")
+        reading.close()
+        told = _Told()
+
+        def after(seconds):
+            return overview.describe(folder, view, clock=lambda: view.last_output + seconds)
+
+        assert "left" in "".join(told.news(after(0)))
+        seen = [after(seconds) for seconds in (39, 42, 60, 90, 290)]  # steps of 4 s
+        assert [told.news(one) for one in seen] == [
+            [],
+            ["last output 42 s ago"],
+            [],
+            ["last output 1 m 30 s ago"],
+            ["last output 4 m 50 s ago"],
+        ]
+        late = seen[1]
+        assert "step 8 / 90" in head(late, 160).plain
+        assert "▸ running" in head(late, 160).plain
+        assert "last output 42 s ago" in head(late, 160).plain
+        assert "left" not in head(late, 160).plain
+        assert overview.as_data(late)["progress"]["eta_seconds"] is None
+        assert overview.as_data(late)["stalled"] is False
+        assert "".join(_Told().news(late)) == "step 8/90  9 %  loss 0.5  last output 42 s ago"
+        assert after(400).late is None, "by then it is silent for too long"
+    finally:
+        stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
+        assert stop.wait(folder, 10.0)
+    assert looked(folder, 60).late is None
+
+
+def test_a_run_that_is_being_stopped_promises_no_time_left_and_no_well_being(root):
+    stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    folder = launcher.start(root, launcher.Job((sys.executable, "-uc", stubborn + STEPS + "time.sleep(600)")))
+    try:
+        until(lambda: folder.output.exists() and "8/90" in folder.output.read_text(), "its steps")
+        assert "5 m 28 s left" in head(looked(folder), 160).plain
+        assert health(looked(folder))[0] == "✓ loss 0.5"
+        stop.stop(folder, grace=stop.Grace(interrupt=60.0, terminate=0.1), by="test")
+        one = until(lambda: (seen := looked(folder)).status.state == "stopping" and seen, "its stopping")
+        assert "step 8 / 90" in head(one, 160).plain
+        assert "left" not in head(one, 160).plain
+        assert "/it" not in head(one, 160).plain
+        assert "left" not in "".join(_Told().news(one))
+        assert health(one)[0] == "◦ loss 0.5"
+    finally:
+        stop.stop(folder, grace=stop.Grace(interrupt=0.0, terminate=0.1), by="test")
+        assert stop.wait(folder, 10.0)
+    one = looked(folder)
+    assert one.status.state == "stopped"
+    assert "✓" not in health(one)[0]
 
 
 @pytest.mark.slow

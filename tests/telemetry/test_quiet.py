@@ -93,6 +93,27 @@ def test_output_ends_the_silence(reader):
 
 
 @pytest.mark.parametrize(
+    ("pace", "shift"),
+    [(0.3, 15), (1, 15), (3, 30), (60, 600)],  # seconds a step, seconds that it may be silent
+)
+def test_a_step_is_late_after_ten_of_them_and_never_before_a_quarter_of_a_minute(reader, pace, shift):
+    view = reader("".join(row(n, round(pace * n), 10_000) for n in range(1, 200)), START)
+    assert quiet.late_for(view, START + shift - 1, START) is None
+    assert quiet.late_for(view, START + shift + 1.7, START) == shift + 1
+    assert quiet.late_for(reader(row(210, 700, 10_000), START + shift), START + shift + 2, START) is None
+
+
+def test_rows_that_come_rarely_are_waited_for_before_a_step_is_late(reader):
+    view = reader("".join(row(n, 3 * n, 10_000) for n in range(100, 2000, 100)), START)  # every 100 steps of 3 s
+    assert quiet.late_for(view, START + 899, START) is None
+
+
+@pytest.mark.parametrize("text", ["", "loading\n", row(1, 1), "".join(row(n, n) for n in range(1, 101))])
+def test_without_a_pace_and_after_the_last_step_nothing_is_late(reader, text):
+    assert quiet.late_for(reader(text, START), START + 800, START) is None
+
+
+@pytest.mark.parametrize(
     ("seconds", "text"),
     [
         (42, "no output for 42 s"),
@@ -104,3 +125,9 @@ def test_output_ends_the_silence(reader):
 def test_the_silence_in_words(seconds, text):
     i18n.set_language("en")
     assert quiet.words(seconds) == text
+
+
+def test_the_age_of_the_last_output_in_words():
+    i18n.set_language("en")
+    assert quiet.late_words(40.0) == "last output 40 s ago"
+    assert quiet.late_words(250.0) == "last output 4 m 10 s ago"

@@ -296,6 +296,41 @@ async def test_search_goes_through_the_whole_log_marks_and_wraps(log):
         assert style_of(view, row, "needle") == style_of(view, row, "again")
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_search_finds_what_is_in_sight_first_and_goes_on_from_there(log, wrapped):
+    append(log, b"".join(b"eval_loss %d\n" % n if n in (3, 50, 59) else b"row %d\n" % n for n in range(60)))
+    app = app_on(log)
+    view = app.view
+    async with app.run_test(size=(80, 24)) as pilot:
+        while view.poll():
+            pass
+        view.wrap(wrapped)
+        assert view.following
+        assert "eval_loss 50" in "\n".join(shown(view))
+        view.search("eval_loss", backwards=True)
+        await until(pilot, lambda: app.messages[-1:] == [("searched", "eval_loss", 1050, False)])
+        assert (view.current_line, view.following) == (1050, False)
+        assert "eval_loss 50" in "\n".join(shown(view))
+        for key, line, around in (("n", 1059, False), ("n", 1003, True), ("n", 1050, False), ("N", 1003, False)):
+            await pilot.press(key)
+            await until(pilot, lambda n=line, w=around: app.messages[-1:] == [("searched", "eval_loss", n, w)])
+        view.follow()
+        view.search("row 12", backwards=True)  # nowhere in sight: the nearest one above
+        await until(pilot, lambda: app.messages[-1:] == [("searched", "row 12", 1012, False)])
+
+
+async def test_the_error_before_the_end_may_be_in_sight(log):
+    append(log, b"ValueError: early\n" + b"x\n" * 500 + b"ValueError: late\n" + b"y\n" * 5)
+    app = app_on(log)
+    async with app.run_test(size=(80, 24)) as pilot:
+        while app.view.poll():
+            pass
+        await pilot.press("E")
+        await until(pilot, lambda: ("searched", "", 1501, False) in app.messages)
+        await pilot.press("E")
+        await until(pilot, lambda: ("searched", "", 1000, False) in app.messages)
+
+
 async def test_a_hit_far_to_the_right_is_brought_into_sight(tmp_path):
     path = tmp_path / "log"
     path.write_bytes("损".encode() * 200 + b"needle\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -15,9 +16,12 @@ from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
+from prl_tui.tui.help import watch_help
+from prl_tui.tui.run_words import closing
 from prl_tui.tui.screens.dialogs import Help, Question
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
+from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
 from tests.runs.helpers import no_spying
 from tests.tui.driving import configure, screen, text_of, wait_for
@@ -143,6 +147,31 @@ async def test_d_the_cause_on_watch_deletes_nothing_in_the_list_where_esc_leads(
         await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
         await pilot.press("enter")
         assert folder.path.exists()
+
+
+async def test_the_run_that_was_opened_has_the_cursor_when_the_list_comes_back(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await runs_screen(pilot)
+        for n in range(25):  # more than there are lines; records of runs whose supervisor is gone
+            folder = paths.runs_dir() / f"aa{n:04}"
+            folder.mkdir(parents=True)
+            (folder / "run.json").write_text(json.dumps({"schema": 1, "id": folder.name, "created": 1e9 + n}))
+        await wait_for(pilot, lambda: len(place.rows.runs) == 25, "the runs")
+        await pilot.press("end")
+        opened = place.rows.runs[24].id
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        newer = start(WAIT)
+        await pilot.press("R")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the list")
+        place = pilot.app.screen
+        await wait_for(pilot, lambda: place.rows.runs, "the runs again")
+        assert place.rows.runs[0].id == newer.id
+        assert place._here().id == opened
+        await wait_for(pilot, lambda: opened in text_of(place.rows), "it, in sight")
+        await pilot.press("D")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        assert opened in screen(pilot.app)
 
 
 async def test_o_puts_a_runs_settings_into_the_form(app, start):
@@ -282,6 +311,38 @@ async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(ap
     assert one.return_code == 0
     assert not over(folder)
     assert status(folder).state in {"starting", "running"}
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+@pytest.mark.parametrize(("code", "verdict"), [("print(1)", "✓ finished, exit code 0 "), (FAILS, "✗ ValueError: ")])
+async def test_a_demo_that_will_close_by_itself_says_first_how_it_ended(app, start, size, code, verdict):
+    one = app(leave_when_done=True)
+    async with one.run_test(size=size) as pilot:
+        folder = start(code)
+        place = await watch(pilot, folder)
+        line = place.query_one("#health")
+        await wait_for(pilot, lambda: "closing in" in text_of(line), "that it will close")
+        text = text_of(line).strip()
+        assert text.startswith(verdict)
+        assert text.endswith("s, any key keeps it open")
+        assert "…" not in text
+        await pilot.press("k")
+        await wait_for(pilot, lambda: "closing in" not in text_of(line), "that it stays")
+
+
+def test_what_has_no_room_beside_the_closing_is_left_out_whole():
+    end = "closing in 9 s, any key keeps it open"
+    assert closing("✓ done   its logs stay in /somewhere", 9, 90) == f"✓ done   its logs stay in /somewhere   {end}"
+    assert closing("✓ done   its logs stay in /somewhere", 9, 60) == f"✓ done   {end}"
+    assert closing("✗ rank 1: a cause longer than the room   d details", 9, 60) == f"✗ rank 1: a cause l…   {end}"
+
+
+async def test_the_help_names_the_logs_as_their_tabs_do(app, start):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await watch(pilot, start(WAIT))
+        (name,) = [tab.name for tab in place.query_one(LogTabs).tabs]
+        line = next(one for one in watch_help().split("\n") if one.startswith("[ ]"))
+        assert f": {name} (" in line
 
 
 async def test_details_goes_to_the_first_error_line_and_slash_searches(app, start):

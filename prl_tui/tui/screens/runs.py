@@ -49,6 +49,8 @@ class RunList(Rows):
         self.runs: list[Overview] = []
         self.changes: Mapping[str, Changes] = {}
         self.waiting = True
+        self.wanted = ""
+        """The run that the cursor starts on."""
 
     def on_mount(self) -> None:
         """The frame's title."""
@@ -56,10 +58,12 @@ class RunList(Rows):
 
     def show(self, runs: list[Overview]) -> None:
         """Draw runs; the cursor stays on its run."""
-        now = self.runs[self.cursor].id if self.cursor < len(self.runs) else ""
-        self.runs, self.waiting = runs, False
+        now = self.runs[self.cursor].id if self.cursor < len(self.runs) else self.wanted
+        before, self.runs, self.waiting = self.cursor, runs, False
         self.cursor = next((y for y, one in enumerate(runs) if one.id == now), min(self.cursor, max(0, len(runs) - 1)))
         self.rows_changed()
+        if self.cursor != before:
+            self.show_cursor()
 
     def tell(self, changes: Mapping[str, Changes]) -> None:
         """What changed in each run since its recipe's run before."""
@@ -195,6 +199,7 @@ class RunsScreen(Place):
         self._memory = Memory()
         self._overviews = overview.Overviews(paths.runs_dir())
         self._looking = threading.Lock()
+        self.rows.wanted = self.prl.watched.id if self.prl.watched is not None else ""
         self.rows.focus()
         self._read()
         self.set_interval(2.0, self._read)
@@ -252,7 +257,7 @@ class RunsScreen(Place):
             ask(self.prl, one)
 
     def action_delete(self) -> None:
-        """Ask, then delete an ended run."""
+        """Ask, then delete an ended run; of any other say why it stays."""
         from prl_tui.runs import store
         from prl_tui.tui.screens.dialogs import Question
 
@@ -260,6 +265,10 @@ class RunsScreen(Place):
         if one is None:
             return
         folder = one.folder
+        kept = store.why_kept(folder)
+        if kept is not None:
+            self.prl.tell(kept.sentence)
+            return
 
         def answered(yes: bool | None) -> None:
             if yes:

@@ -21,7 +21,7 @@ from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui import fault_place
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.feeds import RunFeed
-from prl_tui.tui.run_words import head, health, ranks_by_gpu
+from prl_tui.tui.run_words import closing, head, health, ranks_by_gpu
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
@@ -59,6 +59,7 @@ class WatchScreen(Place):
         Binding("slash", "find", t("find")),
         Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
+        Binding("x", "stop(True)", show=False),  # says why it cannot
         Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
         Binding("m", "changes", t("changes"), show=False, tooltip=t("What changed since the recipe's last run")),
         Binding("S", "stacks", t("stacks"), show=False, tooltip=t("Where each rank stands now, by py-spy")),
@@ -188,11 +189,11 @@ class WatchScreen(Place):
         self._linger(one)
 
     def _ended(self) -> bool:
-        return self._one is not None and self._one.status.state not in {*ALIVE, "unknown"}
+        return self._one is not None and self._one.status.state not in {*ALIVE, "unknown", "lost"}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """`stop` while there is something to stop."""
-        if action == "stop" and self._ended():
+        if action == "stop" and not parameters and self._ended():
             return None
         return super().check_action(action, parameters)
 
@@ -233,7 +234,7 @@ class WatchScreen(Place):
             text += f"   {safe(self._changed)}"
         if self._ended_at is not None and not self._keep and self.prl.leave_when_done:
             left = max(0, round(LINGER - (time.monotonic() - self._ended_at)))
-            text = t("closing in {n} s, any key keeps it open   {text}", text=text, n=left)
+            text = closing(text, left, max(10, self.size.width - 2))
         line = self.query_one("#health", Static)
         line.set_class(tone == "bad", "-bad")
         line.set_class(tone == "warn", "-warn")
@@ -338,7 +339,7 @@ class WatchScreen(Place):
         self.set_focus(self.query_one_optional("#finder"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter searches upwards from the end."""
+        """Enter searches in what is in sight, then upwards."""
         needle = event.value
         event.input.remove()
         view = self.query_one(LogView)
@@ -363,8 +364,8 @@ class WatchScreen(Place):
         view.poll()
         view.go_to_line(line, 0)
 
-    def action_stop(self) -> None:
-        """Ask, then stop the run."""
+    def action_stop(self, _ended: bool = False) -> None:
+        """Ask, then stop the run; say why where it is over."""
         from prl_tui.tui.stopping import ask
 
         if self._one is not None:

@@ -48,7 +48,10 @@ class LogView(WrapPane):
     _test: TextTest | None = None
 
     def search(self, needle: str, *, backwards: bool = False) -> None:
-        """Mark `needle` everywhere and go to the next line with it; `Searched` says where. Empty ends it."""
+        """Mark `needle` everywhere and go to the next line with it; `Searched` says where. Empty ends it.
+
+        The first line in sight that has it comes first; `backwards`: after those in sight the nearest one above them.
+        """
         self.needle = needle
         self._test = TextTest(needle) if needle else None
         self.refresh()
@@ -99,17 +102,29 @@ class LogView(WrapPane):
     # --- searching -------------------------------------------------------------------------------------------
 
     def _look_for(self, test: LineTest, backwards: bool, from_here: bool) -> None:
-        """`from_here`: a hit in the first line in sight counts, as when a text was just typed."""
+        """`from_here`: from the first line in sight, as when a text was just typed; else from the line last jumped to."""
         start = self.scroll_offset.y
-        current = self.current_line
-        if not from_here and current is not None and start <= current < start + self.size.height:
+        current, height = self.current_line, max(1, self.size.height)
+        seen = self._in_sight(test) if from_here else None
+        if seen is not None:
+            self.workers.cancel_group(self, "search")
+            self._go_to_hit(test, seen, wrapped=False)
+            return
+        if not from_here and current is not None and start <= current < start + height:
             start = current + (-1 if backwards else 1)
+        elif not from_here and backwards:
+            start = max(0, min(start + height, self.lines) - 1)
         self.run_worker(self._search(test, start, backwards), group="search", exclusive=True, exit_on_error=False)
+
+    def _in_sight(self, test: LineTest) -> int | None:
+        """The first line in sight that hits."""
+        top = self.scroll_offset.y
+        lines = self._source.read_lines(top, max(1, self.size.height)) if self._source else []
+        return next((top + n for n, raw in enumerate(lines) if test.hits(plain(raw))), None)
 
     async def _search(self, test: LineTest, start: int, backwards: bool) -> None:
         """Search in slices between which the screen has its turn; `start` may be one beyond either end."""
         source, hit = self._source, None
-        needle = test.needle if isinstance(test, TextTest) else ""
         if isinstance(source, TailFirst):
             start = await self._count_all(source, start)
         turn = time.monotonic() + _SLICE_SECONDS
@@ -120,11 +135,15 @@ class LogView(WrapPane):
                 turn = time.monotonic() + _SLICE_SECONDS
         if source is not self._source:
             return
-        if hit is not None and source is not None:
-            text = plain(b"".join(source.read_lines(hit, 1)))
+        self._go_to_hit(test, hit, wrapped=hit is not None and (hit > start if backwards else hit < start))
+
+    def _go_to_hit(self, test: LineTest, hit: int | None, wrapped: bool) -> None:
+        """Bring what was found into sight and say so."""
+        needle = test.needle if isinstance(test, TextTest) else ""
+        if hit is not None and self._source is not None:
+            text = plain(b"".join(self._source.read_lines(hit, 1)))
             before = text[: test.first_in(text)] if isinstance(test, TextTest) else ""
             self.go_to_line(hit, cell_len(before))
-        wrapped = hit is not None and (hit > start if backwards else hit < start)
         self.post_message(self.Searched(self, needle, hit, wrapped))
 
     async def _count_all(self, source: TailFirst, start: int) -> int:

@@ -1,0 +1,100 @@
+"""`x` and `D` where there is nothing to stop or to delete: on real runs under their real supervisor."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from prl_tui.machine import paths
+from prl_tui.runs import proctree, stop
+from prl_tui.runs.folder import read_started
+from prl_tui.runs.state import status
+from prl_tui.tui.screens.dialogs import Question
+from tests.tui.driving import wait_for
+from tests.tui.test_runs_and_watch import SMALL, WAIT, over, runs_screen, start, watch
+
+__all__ = ["start"]
+STUBBORN = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + WAIT
+QUICK = stop.Grace(interrupt=0.0, terminate=0.1)
+
+
+def told(app, text):
+    return [one for one in app._notifications if text in one.message]
+
+
+async def opened(pilot, folder, where):
+    """The list, or the watch screen, with the run under the cursor."""
+    if where == "watch":
+        return await watch(pilot, folder)
+    place = await runs_screen(pilot)
+    await wait_for(pilot, lambda: place.rows.runs, "the run")
+    return place
+
+
+@pytest.mark.parametrize("where", ["runs", "watch"])
+async def test_x_asks_nothing_while_the_run_is_being_stopped_and_says_so(app, start, where):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(STUBBORN)
+        await wait_for(pilot, lambda: "tick" in folder.output.read_text(), "its deafness")
+        place = await opened(pilot, folder, where)
+        stop.stop(folder, stop.Grace(interrupt=60.0), by="test")
+        await wait_for(pilot, lambda: status(folder).state == "stopping", "its stopping")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: told(pilot.app, f"run {folder.id} is being stopped"), "the sentence")
+        assert pilot.app.screen is place
+
+
+@pytest.mark.parametrize("where", ["runs", "watch"])
+async def test_x_on_an_ended_run_says_that_it_has_ended(app, start, where):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start("print('done')")
+        await wait_for(pilot, lambda: over(folder), "its end")
+        place = await opened(pilot, folder, where)
+        if where == "watch":
+            await wait_for(pilot, lambda: not place.check_action("stop", ()), "x is offered no more")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: told(pilot.app, f"run {folder.id} has ended already"), "the sentence")
+        assert pilot.app.screen is place
+
+
+@pytest.mark.parametrize(("by", "sentence"), [("itself", "has ended already"), ("another", "is being stopped")])
+async def test_the_question_closes_when_the_run_ends_or_is_stopped_meanwhile(app, start, by, sentence):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(STUBBORN)
+        await wait_for(pilot, lambda: "tick" in folder.output.read_text(), "its deafness")
+        place = await opened(pilot, folder, "runs")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        if by == "itself":
+            os.kill(status(folder).pid, signal.SIGKILL)
+        else:
+            stop.stop(folder, stop.Grace(interrupt=60.0), by="test")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the list again")
+        await wait_for(pilot, lambda: told(pilot.app, f"run {folder.id} {sentence}"), "why")
+
+
+async def test_what_a_dead_supervisor_left_behind_can_be_stopped(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start("import time; time.sleep(600)")  # one that prints would die of its broken pipe
+        await opened(pilot, folder, "watch")
+        started = read_started(folder)
+        os.kill(started.supervisor[0], signal.SIGKILL)
+        await wait_for(pilot, lambda: pilot.app.screen._one.status.state == "lost", "its loss")
+        assert proctree.is_alive(started.leader)
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        stop.stop(folder, QUICK, by="test")
+        await wait_for(pilot, lambda: not isinstance(pilot.app.screen, Question), "its end")
+        assert not proctree.is_alive(started.leader)
+
+
+async def test_d_on_a_living_run_says_that_it_must_be_stopped_first_and_asks_nothing(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(WAIT)
+        place = await opened(pilot, folder, "runs")
+        await pilot.press("D")
+        await wait_for(pilot, lambda: told(pilot.app, f"Run {folder.id} is alive; stop it first"), "the sentence")
+        assert pilot.app.screen is place
+        assert (paths.runs_dir() / folder.id).exists()
