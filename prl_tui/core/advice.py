@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator
 
 from prl_tui.core import values
-from prl_tui.core.batch import Batch
+from prl_tui.core.batch import Batch, Numbers
 from prl_tui.core.config import RunConfig, find_key, nearest_override
 from prl_tui.core.findings import Facts, Finding, Fix
-from prl_tui.core.steps import Schedule, Steps
+from prl_tui.core.steps import EPOCHS, Schedule, Steps
 from prl_tui.core.templates import PLACE
 from prl_tui.core.values import number
 from prl_tui.i18n import nt, t
+from prl_tui.lists import listed
 
 WEEK = 7 * 86400
 SHORT = 300
@@ -74,6 +75,32 @@ def late(config: RunConfig, steps: Steps | None) -> Iterator[Finding]:
             total=f"{total:,}",
         )
         yield Finding("warmup-beyond-end", "warning", "warmup_steps", message)
+
+
+def rows(config: RunConfig, numbers: Numbers, batch: Batch, steps: Steps | None, facts: Facts) -> Iterator[Finding]:
+    """Why the rows of the data do not tell how long the run is, where they do not."""
+    recipe = config.recipe
+    if facts.rows is None or (steps is not None and steps.total is not None):
+        return
+    if steps is not None:
+        key = next((key for key in EPOCHS if key in recipe.by_key), "")
+        message = (
+            t("How long the run is stays open: {key} is not known.", key=key) if key
+            else t("How long the run is stays open: {recipe} has none of the fields {names}.",
+                   recipe=recipe.name, names=listed((*EPOCHS, "max_steps")))
+        )  # fmt: skip
+        yield Finding("rows-without-epochs", "note", key, message)
+        return
+    parts = {"per_device_train_batch_size": batch.per_device, "nproc_per_node": batch.world}
+    if batch.rule == "grpo":
+        parts["num_generations"] = numbers.generations
+    missing = [recipe.part(part) for part, value in parts.items() if value is None]
+    if not missing:
+        return
+    message = t(
+        "The {rows} rows tell no steps: {keys} is not known.", rows=f"{facts.rows:,}", keys=t(" and ").join(missing)
+    )
+    yield Finding("rows-without-batch", "note", next((key for key in missing if key in recipe.by_key), ""), message)
 
 
 def _never(config: RunConfig, key: str, step: int, total: int) -> Finding:
