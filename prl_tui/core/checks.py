@@ -42,7 +42,7 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     findings += engine.versions(config, facts)
     findings += flags.findings(config, facts)
     findings += advice.length(schedule, length, facts)
-    findings += advice.late(config, length)
+    findings += advice.late(config, length, found.batch.world)
     if not found.errors:
         findings += advice.rows(config, found.numbers, found.batch, length, facts)
     findings += advice.evaluator(config, found.batch)
