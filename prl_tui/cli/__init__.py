@@ -38,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         streams.drop_stdout()
         return _failed(t("the output cannot be written: {reason}.", reason=lost), Exit.IMPOSSIBLE)
     except Exception as error:
-        return _failed(_unexpected(error), Exit.IMPOSSIBLE)
+        from prl_tui.machine import crash
+
+        return _failed(crash.record(error), Exit.IMPOSSIBLE)
 
 
 def _answer(words: list[str]) -> int:
@@ -91,18 +93,3 @@ def _language(words: list[str]) -> str | None:
         if word == "--":
             break
     return None
-
-
-def _unexpected(error: Exception) -> str:
-    """One sentence for a fault of our own, and where its traceback lies."""
-    import traceback
-
-    from prl_tui.machine import paths
-
-    path = paths.state_dir() / "crash.log"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(traceback.format_exc(), "utf-8")
-    except OSError:
-        return t("an unexpected fault: {reason}.", reason=f"{type(error).__name__}: {error}")
-    return t("an unexpected fault: {reason}; the details are in {path}.", reason=type(error).__name__, path=path)

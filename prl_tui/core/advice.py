@@ -160,15 +160,12 @@ def beyond_known(config: RunConfig) -> Iterator[Finding]:
     for field in config.recipe.fields:
         value = config.value(field.key) if field.worked is not None else None
         if field.worked is not None and isinstance(value, (int, float)) and value > field.worked:
+            most = number(field.worked)
             message = t("{key}: {value} is more than is known to work, {most}.",
-                        key=field.key, value=values.show(field, value), most=f"{field.worked:g}")  # fmt: skip
-            most = type(value)(field.worked)
-            label = t(
-                "{label} {old} → {new}", label=field.label, old=config.text(field.key), new=values.show(field, most)
-            )
-            yield Finding(
-                "beyond-known", "warning", field.key, message, str(field.help), (Fix({field.key: most}, label),)
-            )
+                        key=field.key, value=values.show(field, value), most=most)  # fmt: skip
+            label = t("{label} {old} → {new}", label=field.label, old=config.text(field.key), new=most)
+            fix = Fix({field.key: int(field.worked) if field.type == "int" else field.worked}, label)
+            yield Finding("beyond-known", "warning", field.key, message, str(field.help), (fix,))
 
 
 def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Finding]:
@@ -193,6 +190,7 @@ def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Find
             t("learning rate {old} → {new}", old=config.text("learning_rate"), new=_rate(value)),
         )
         for value in (linear, root)
+        if not values.parse(config.recipe.by_key["learning_rate"], value)[1]
     )
     yield Finding("learning-rate-scaling", "note", "learning_rate", message, "", fixes)
 

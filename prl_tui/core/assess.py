@@ -204,10 +204,12 @@ def _evaluates(value: Mapping[str, Any], stack: Stack) -> bool:
         return False
     if stack.eval_without_data:
         return True
-    if stack.default_split and not _on(value.get("val_dataset")) and value.get("split_dataset_ratio") is None:
+    files, ratio = value.get("val_dataset"), value.get("split_dataset_ratio")
+    if stack.default_split and not files and ratio is None:
         return True
-    data = [part for part in ("val_dataset", "split_dataset_ratio") if part in value]
-    return any(_on(value[part]) for part in data) if data else strategy is not None
+    if "val_dataset" in value or "split_dataset_ratio" in value:
+        return bool(files or ratio)  # `no` is a name like any other there
+    return strategy is not None
 
 
 def _on(value: object) -> bool:

@@ -63,7 +63,13 @@ class Hunt(NamedTuple):
         high = int(field.max) if field.max is not None else 1 << 20
         if part == "nproc_per_node" and self.case.node_gpus and self.case.needs_gpu:
             high = min(high, self.case.node_gpus)
-        return max(least, int(field.min) if field.min is not None else least), high
+        least = max(least, int(field.min) if field.min is not None else least)
+        return -(-least // field.multiple) * field.multiple, high // field.multiple * field.multiple
+
+    def within(self, place: Space, part: str) -> space.Range | None:
+        """Where a whole number can lie, inside the field's bounds and what the rules allow."""
+        step = self.config.recipe.by_key[self.config.recipe.part(part)].multiple
+        return place.within(part, *self.bounds(part), step)
 
     def options(self, place: Space, part: str) -> Iterator[Any]:
         """Values to try for a part, nearest first, inside the field's bounds and what the rules allow."""
@@ -75,7 +81,7 @@ class Hunt(NamedTuple):
             return
         if part in OPTIONAL and (self.case.values[part] is not None or part in self.forced):
             yield None
-        within = place.within(part, *self.bounds(part))
+        within = self.within(place, part)
         if within is not None:
             yield from within.nearest(self.origin(part))
 
@@ -84,7 +90,7 @@ class Hunt(NamedTuple):
         found = list(islice(self.options(place, part), near))
         yield from found
         least, high = self.bounds(part)
-        within = place.within(part, least, high) if part not in {space.DEVICES, "async_generate"} else None
+        within = self.within(place, part) if part not in {space.DEVICES, "async_generate"} else None
         if within is None:
             return
         jumps = {least, high, *(1 << power for power in range(21)), repairs.preset_number(self.config, part) or least}

@@ -117,6 +117,8 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
     raw, secret = (raw, False) if source is Source.DEFAULT else _without_secret(field, raw)
     template = field.template and source is Source.DEFAULT and isinstance(raw, str)
     value, problem = (raw, "") if template else values.parse(field, raw, source is Source.ENVIRONMENT)
+    if field.type == "list" and value == ():  # no items are no value
+        value = raw = None
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
@@ -238,14 +240,18 @@ def nearest(name: str, known: list[str], alike: float = 0.0) -> str | None:
         elif alike and _has_parts(word, name):
             found.append((CUTOFF, word))
     best = max((ratio for ratio, _ in found), default=0.0)
-    if not found and alike:
-        return next((word for word in known if _is_short_for(name, word)), None)
+    short = next((word for word in known if _is_short_for(name, word)), None) if alike and best < SURE else None
+    if short:
+        return short
     return next((word for ratio, word in found if ratio >= best - alike), None)
 
 
 CUTOFF = 0.6
 """Likeness up to which a word is another one; difflib's own."""
 
+
+SURE = 0.75
+"""Likeness from which a word is meant whatever else has the name as one of its parts."""
 
 SHORT = {"lr": "learning_rate", "bs": "batch_size", "wd": "weight_decay"}
 """What people in the field write for a part of a name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from prl_tui.core import assess, fixes
+from prl_tui.core import assess, fixes, values
 from prl_tui.core.assess import Assessment, Case
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Finding, Fix
@@ -31,8 +31,8 @@ def _ways_out(config: RunConfig, case: Case, found: Assessment, finding: Finding
     if field is None or part in case.fixed or not isinstance(now, int):
         return ()
     candidates = [1] if finding.code == IDLE else _around(now, found)
-    least, most = field.min if field.min is not None else 1, field.max if field.max is not None else 1 << 40
-    works = [n for n in candidates if least <= n <= most and _works(case, found, part, n, finding.code)]
+    right = [n for n in candidates if n > 0 and not values.parse(field, n)[1]]
+    works = [n for n in right if _works(case, found, part, n, finding.code)]
     return tuple(fixes.as_fix(config, {field.key: n}) for n in works)
 
 

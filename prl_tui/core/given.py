@@ -114,8 +114,12 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
 
 
 def write_instead(config: RunConfig, template: Template) -> tuple[Fix, ...]:
-    """The fix that lets the plan write a file."""
+    """The fix that lets the plan write a file; none where a value would be wrong that has no effect without it."""
     if not template.when or any(key not in config.settings for key in template.when):
+        return ()
+    after = config.with_values(template.when, Source.FIX)
+    heard = (files.idle(config) | files.replaced(config)) - files.idle(after) - files.replaced(after)
+    if any(after.settings[key].problem for key in heard):
         return ()
     return (Fix(dict(template.when), t("write it from these settings")),)
 

@@ -58,6 +58,12 @@ def _meant(field: Field, text: str) -> str | None:
     return next((folded[one] for one in (word, long, short, near) if one in folded), None)
 
 
+def whole(field: Field, near: float) -> int:
+    """The multiple that a field takes below a number within its bounds, or else the first one above."""
+    below = int(near) // field.multiple * field.multiple
+    return below if field.min is None or below >= field.min else below + field.multiple
+
+
 def _right(config: RunConfig, field: Field) -> Any:
     """A value that is right by itself; _NOTHING where none is known."""
     meant = _meant(field, config.settings[field.key].text) if field.choices else None
@@ -76,7 +82,7 @@ def _right(config: RunConfig, field: Field) -> Any:
         high = field.max if field.max is not None else None
         nearest = now if isinstance(now, (int, float)) else low
         nearest = max(low, nearest if high is None else min(high, nearest))
-        return int(nearest) if field.type == "int" else nearest
+        return whole(field, nearest) if field.type == "int" else nearest
     if field.type in {"choice", "bool"}:
         return values.parse(field, values.example(field))[0]
     return _NOTHING

@@ -86,7 +86,8 @@ def _first(text: str) -> int:
         return len(text)
     cased = range(len(rules.CASED)) if small != text.replace("path", "") else ()
     plain = (n for n, (_, needs) in enumerate(rules.RULES) if any(need in small for need in needs))
-    found = [_rule(n, True).search(text) for n in cased] + [_rule(n, False).search(text) for n in plain]
+    ended = f"{text} "  # a value that ends like `true` begins is none of these words
+    found = [_rule(n, True).search(ended) for n in cased] + [_rule(n, False).search(ended) for n in plain]
     return min((match.start("at") for match in found if match), default=len(text))
 
 

@@ -191,6 +191,7 @@ def _field(field: Field, data: RecipeFile, keys: Collection[str]) -> None:
         raise ValueError(t("field {key}, min: it is more than max; no value would work", key=field.key))
     if field.multiple != 1 and (field.type != "int" or not 1 <= field.multiple < MOST):
         raise ValueError(t("field {key}, multiple: only int has it, from 1 on; leave it out", key=field.key))
+    _known(field)
     if field.type == "choice" and not field.choices:
         raise ValueError(
             t('field {key}, choices: at least one is needed; choices = ["a", "b"] would work', key=field.key)
@@ -204,6 +205,22 @@ def _field(field: Field, data: RecipeFile, keys: Collection[str]) -> None:
     _, problem = values.parse(replace(field, default=None), default) if default != "" else (None, "")
     if problem:
         raise ValueError(t("default: {problem}", problem=problem.rstrip(".。")))
+
+
+def _known(field: Field) -> None:
+    """What the program takes by itself, and what is known to work, are values of the field."""
+    for name, value in (("unset", field.unset), ("worked", field.worked)):
+        if value is None:
+            continue
+        place = f"field {field.key}, {name}"
+        if field.type not in _NUMBERS:
+            raise ValueError(t("{place}: only int and float have it; leave it out", place=place))
+        if not math.isfinite(value) or (field.type == "int" and not float(value).is_integer()):
+            problem = t("{value} is not a whole number", value=value)
+        else:
+            problem = values.parse(replace(field, default=None), int(value) if field.type == "int" else value)[1]
+        if problem:
+            raise ValueError(f"{place}: {problem.rstrip('.。')}")
 
 
 def _read_by_rules(data: RecipeFile, by_key: Mapping[str, Field]) -> None:

@@ -127,9 +127,12 @@ class Space:
         """Let a part be free again."""
         self._open.add(part)
 
-    def within(self, part: str, low: int, high: int) -> Range | None:
-        """Where a free part can lie, by the rules of whose parts no other is still free; None for nowhere."""
-        step, divides = 1, 0
+    def within(self, part: str, low: int, high: int, step: int = 1) -> Range | None:
+        """Where a free part can lie, by the rules of whose parts no other is still free; None for nowhere.
+
+        `low`, `high` and `step` are the field's own.
+        """
+        divides = 0
         others = self._open - {part}
         for kept in self._rules[part]:
             rule = kept.rule

@@ -1,6 +1,6 @@
 """How many optimizer steps a run will take, from the rows of its data.
 
-Formulas by stack; the judges are committed runs and the trainers' own samplers (tests/core/test_steps.py).
+Formulas by stack; the judges are committed runs and the trainers' own samplers (tests/core/test_judges.py, test_steps_counted.py).
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def _times(total: int | None, every: int | None) -> int | None:
 
 
 def _per_epoch(rule: str, stack: Stack, n: Numbers, batch: Batch, schedule: Schedule, rows: int) -> int | None:
-    world, accumulation = batch.world, batch.accumulation or 1
-    if world is None or not batch.per_device or batch.per_device < 1 or rows < 1:
+    world, accumulation = batch.world or 0, batch.accumulation or 1
+    if min(world, batch.per_device or 0, accumulation, n.sequence_parallel, rows) < 1 or not batch.per_device:
         return None
     if rule != "grpo" or (n.generations == 1 and stack.accumulation_counts):
         # One answer each: an epoch of plain data parallelism, in which sequence parallel ranks share their rows.

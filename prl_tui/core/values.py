@@ -227,11 +227,30 @@ def _choice(field: Field, raw: object) -> tuple[Any, str]:
 
 def _list(field: Field, raw: object) -> tuple[Any, str]:
     if isinstance(raw, str):
-        return wordlist.items(field, raw)
+        words, problem = wordlist.items(field, raw)
+        return (words, problem) if words is None else _whole_items(field, words)
     items = raw if isinstance(raw, (list, tuple)) else (raw,)
     if not all(_is_word(item) for item in items):
         return None, _not_text(field, raw)
-    return tuple(item if isinstance(item, str) else show(field, item) for item in items), ""
+    return _whole_items(field, tuple(item if isinstance(item, str) else show(field, item) for item in items))
+
+
+def _whole_items(field: Field, words: tuple[str, ...]) -> tuple[Any, str]:
+    if "" in words:
+        return None, t("{key}: an item is empty; {example} would work.", key=field.key, example=example(field))
+    return words, ""
+
+
+def _free(field: Field, raw: object) -> tuple[Any, str]:
+    """Free arguments and variables: a text with a shell's quotes, a list, for variables a table; of texts and numbers."""
+    if not isinstance(raw, str):
+        named = dict(raw) if isinstance(raw, dict) and field.type == "variables" else None
+        items = list(named.values()) if named is not None else raw if isinstance(raw, (list, tuple)) else [raw]
+        if not all(_is_word(item) for item in items):  # which is not shown: a secret may be in it
+            return None, t("{key} is not a list of texts; {example} would work.", key=field.key, example=example(field))
+        words = [item if isinstance(item, str) else show(field, item) for item in items]
+        raw = words if named is None else [f"{name}={word}" for name, word in zip(named, words, strict=True)]
+    return (wordlist.arguments if field.type == "arguments" else wordlist.variables)(field, raw)
 
 
 def _is_word(raw: object) -> bool:
@@ -273,7 +292,7 @@ def _text(field: Field, raw: object) -> tuple[Any, str]:
 
 _PARSERS = {
     "int": _int, "float": _float, "bool": _bool, "choice": _choice, "list": _list, "json": _json,
-    "arguments": wordlist.arguments, "variables": wordlist.variables,
+    "arguments": _free, "variables": _free,
 }  # fmt: skip
 
 

@@ -72,8 +72,6 @@ def variables(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
     """NAME=VALUE entries; a NAME alone is taken from the environment of the launch, as a secret must be."""
     from prl_tui.core import secrets
 
-    if isinstance(raw, dict):
-        raw = [f"{name}={value}" for name, value in raw.items()]
     words, problem = _words(field, raw)
     found = []
     for word in words or ():

@@ -144,6 +144,9 @@ def _free(plan: LaunchPlan) -> list[str]:
     if types.intersection(wordlist.TYPES):
         told = t("has a quote that is left open: ")
         lines += [line.replace("TOLD", told) for line in bash_words.SPLIT]
+    if "list" in types:
+        empty = t("has an empty item")
+        lines += [line.replace("EMPTY", empty) for line in bash_words.ITEMS]
     if "variables" in types:
         wrong, missing = t("needs NAME=VALUE entries; this is not one: "), t("this variable is needed and not set: ")
         lines += [line.replace("WRONG", wrong).replace("MISSING", missing) for line in bash_words.FREE]
@@ -184,7 +187,10 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
         yield f"{name}=({words})"
         free = field.type == "variables"
         keep = f' if named "${{found[@]}}"; then fail "{variable} $hidden"; fi;' if free else ""
+        keep += f" items {variable} " + '"${found[@]}";' if field.type == "list" else ""
         yield f'if from {variable}; then split {variable} "${variable}";{keep} {name}=("${{found[@]}}"); fi'
+        if field.required:
+            yield f'needed {variable} "${{{name}[*]-}}"'
         yield f'show {literal(field.key)} "${{{name}[*]-}}"'
         return
     yield f"{name}={_default(plan, field)}"

@@ -19,6 +19,8 @@ from prl_tui.core.stacks import Stack
 from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
 
+VISIBLE = "cuda_visible_devices"
+
 
 def rules(plan: LaunchPlan) -> list[str]:
     """The lines that check the plan's rules, on the variables that carry the fields."""
@@ -27,7 +29,7 @@ def rules(plan: LaunchPlan) -> list[str]:
     maker = {"grpo": _grpo, "global": _global, "minionerec-sft": _minionerec_sft, "total": _total}.get(
         recipe.data.batch.rule
     )
-    lines = _devices(plan, stack) if _counts_gpus(plan) else []
+    lines = _devices(plan, stack) if _counts_gpus(plan) else _count(plan) if _key(plan, VISIBLE) else []
     return lines + (maker(plan, stack) if maker else []) + _nodes(plan) + _ranks(plan)
 
 
@@ -67,8 +69,8 @@ def _nodes(plan: LaunchPlan) -> list[str]:
 def functions(plan: LaunchPlan) -> list[str]:
     """The helper functions that `rules` calls, with their sentences."""
     lines = list(DIVISORS) if plan.config.recipe.data.batch.rule == "grpo" else []
-    if _counts_gpus(plan):
-        gpus = _override(plan, "cuda_visible_devices")
+    if _key(plan, VISIBLE):
+        gpus = _override(plan, VISIBLE)
         word = literal(t("{variable}: a list such as 0,1 is needed, of indices or of UUIDs; not: ", variable=gpus))
         twice = literal(t("{variable} names a GPU twice: ", variable=gpus))
         for line in COUNT_GPUS:
@@ -78,7 +80,7 @@ def functions(plan: LaunchPlan) -> list[str]:
 
 def _counts_gpus(plan: LaunchPlan) -> bool:
     recipe = plan.config.recipe
-    return recipe.data.needs_gpu and {"cuda_visible_devices", "nproc_per_node"} <= recipe.by_key.keys()
+    return recipe.data.needs_gpu and {VISIBLE, "nproc_per_node"} <= recipe.by_key.keys()
 
 
 def _key(plan: LaunchPlan, part: str) -> str:
@@ -109,7 +111,7 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
     processes = _number(plan, "nproc_per_node", "0")
     told = t(
         "{gpus} or {processes}: $processes processes need as many GPUs; $visible visible.",
-        gpus=_override(plan, "cuda_visible_devices"),
+        gpus=_override(plan, VISIBLE),
         processes=_override(plan, "nproc_per_node"),
     )
     counted = [f"processes={processes}", *_count(plan)]
@@ -125,7 +127,7 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
 
 def _count(plan: LaunchPlan) -> list[str]:
     """How many GPUs the list names. What torch reads otherwise than written passed the check: it stands as it is."""
-    variable, spec = _var(plan, "cuda_visible_devices"), plan.config.text("cuda_visible_devices")
+    variable, spec = _var(plan, VISIBLE), plan.config.text(VISIBLE)
     counted = f'count_gpus "${variable}"'
     if not spec or _PLAIN_LIST.fullmatch(spec):
         return [counted]
@@ -295,7 +297,7 @@ def _evaluates(plan: LaunchPlan, stack: Stack) -> list[str]:
     strategy, files, ratio = (_var(plan, part) for part in ("eval_strategy", "val_dataset", "split_dataset_ratio"))
     lines = [f"evaluates={'true' if stack.eval_without_data else 'false'}"]
     if files:
-        lines.append(f'case ${{{files}-}} in "" | no | none) ;; *) evaluates=true ;; esac')
+        lines.append(f"if [[ -n ${{{files}-}} ]]; then evaluates=true; fi")
     if ratio:
         lines.append(f"if [[ ${{{ratio}%%[eE]*}} == *[123456789]* ]]; then evaluates=true; fi")
     if stack.default_split:

@@ -28,6 +28,14 @@ SPLIT = [
     "}",
 ]
 
+ITEMS = [
+    "items() { # VARIABLE ITEM...: no item of a list is empty",
+    "  local variable=$1 item",
+    "  shift",
+    '  for item in "$@"; do [[ -n $item ]] || fail "$variable EMPTY"; done',
+    "}",
+]
+
 NEAR = [
     "unread() { # VARIABLE KNOWN...: says that nothing reads a variable, and which known one it nearly is",
     "  local name=$1 known a b best='' least=3",

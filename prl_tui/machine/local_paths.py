@@ -39,7 +39,7 @@ def _joined(items: tuple[str, ...], base: Path) -> tuple[str, ...]:
     left, made = list(items), []
     while left:
         best = 1
-        if hub_paths.is_path(left[0]) and not _there(base, left[0]):
+        if not _there(base, left[0]):
             ends = range(2, min(len(left), LONGEST) + 1)
             best = next((end for end in ends if _there(base, " ".join(left[:end]))), 1)
         made.append(" ".join(left[:best]))

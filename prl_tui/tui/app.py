@@ -75,6 +75,16 @@ class PrlApp(App[int]):
         self.register_theme(DARK)
         self.add_class("-dark-mode", f"-theme-{DARK.name}")
 
+    def _fatal_error(self) -> None:
+        """The end after a fault of our own: one sentence, where Textual prints a traceback with every local value."""
+        from rich.text import Text
+
+        from prl_tui.machine import crash
+
+        told = crash.record(self._exception or RuntimeError("unknown"))
+        self._exit_renderables.append(Text(f"prl-tui: {told}"))
+        self._close_messages_no_wait()
+
     def get_driver_class(self) -> type[Driver]:
         """Our own where Textual would take the one for Linux."""
         found = super().get_driver_class()

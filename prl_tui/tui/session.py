@@ -14,6 +14,7 @@ from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, Fix, Report
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.value import replace
+from prl_tui.machine import crash
 
 if TYPE_CHECKING:
     from prl_tui.core.recipe import Recipe
@@ -23,12 +24,22 @@ DEPTH = 200
 """Changes that can be undone."""
 
 
+NOTHING_KNOWN = Facts()
 NOT_OF_THE_CONFIG: Mapping[str, Any] = {
     "node_gpus": None, "gpus": None, "port_owner": None, "missing_files": (), "missing_values": {}, "cut_paths": {},
     "found": {},
     "environment": "", "no_environment": "", "silent_environment": "", "no_launcher": "",
 }  # fmt: skip
 """What of this box stands against a launch here, and says nothing about the config."""
+
+
+def _checked(config: RunConfig, facts: Facts = NOTHING_KNOWN) -> Report:
+    """The check; where it fails itself, an error that says so: what a person has typed outlives one verdict."""
+    try:
+        return checks.check(config, facts)
+    except Exception as fault:
+        told = crash.record(fault)
+        return replace(checks.check(config.baseline()), config=config, findings=(Finding("fault", "error", "", told),))
 
 
 @dataclass(frozen=True)
@@ -45,8 +56,8 @@ class Verdict:
     def report(self) -> Report:
         """The config alone, since it may be bound for a platform; with its data and engine as far as they are known."""
         if self.facts is None:
-            return checks.check(self.config)
-        return checks.check(self.config, replace(self.facts, **NOT_OF_THE_CONFIG))
+            return _checked(self.config)
+        return _checked(self.config, replace(self.facts, **NOT_OF_THE_CONFIG))
 
     @property
     def here(self) -> tuple[Finding, ...]:
@@ -59,7 +70,7 @@ class Verdict:
         if self.facts is None:
             return ()
         known = {(finding.code, finding.message) for finding in self.report.findings}
-        found = checks.check(self.config, self.facts).findings
+        found = _checked(self.config, self.facts).findings
         return tuple(finding for finding in found if (finding.code, finding.message) not in known)
 
     @cached_property

@@ -32,3 +32,8 @@ def test_one_letter_less_is_still_that_field(recipe):
 def test_nothing_like_it_is_no_suggestion():
     assert nearest_key(RECIPES["prl-grpo"], "zzz") is None
     assert nearest("zzz", ["alpha"]) is None
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("port", "master_port"), ("epochs", "num_train_epochs"), ("prot", None)])
+def test_a_part_of_a_name_comes_before_a_word_that_is_merely_alike(typed, meant):
+    assert nearest_key(RECIPES["swift-sft"], typed) == meant

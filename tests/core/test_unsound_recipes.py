@@ -117,6 +117,23 @@ UNSOUND: dict[str, tuple[str, str]] = {
         RECIPE.replace("max = 64", "max = 1e300"),
         "field each, max: a whole number of at most 15 digits is needed",
     ),
+    "worked-nan": (
+        RECIPE.replace("default = 1e-3", "default = 1e-3\nworked = nan"),
+        "field lr, worked: ",
+    ),
+    "worked-half": (RECIPE.replace("max = 64", "max = 64\nworked = 0.5"), "field each, worked: 0.5 is not a whole"),
+    "worked-far": (RECIPE.replace("max = 64", "max = 64\nworked = 65"), "field each, worked: each must be at most 64"),
+    "unset-far": (RECIPE.replace("max = 64", "max = 64\nunset = 65"), "field each, unset: each must be at most 64"),
+    "unset-odd": (
+        RECIPE.replace("multiple = 1", "multiple = 8\nunset = 3")
+        .replace("each = 2", "each = 8")
+        .replace("default = 1\n", "default = 8\n"),
+        "field each, unset: each must be a multiple of 8",
+    ),
+    "unset-text": (
+        RECIPE.replace('key = "task"', 'key = "task"\nunset = 1'),
+        "field task, unset: only int and float have it",
+    ),
     "crossed": (RECIPE.replace("max = 64", "max = 0"), "field each, min: it is more than max"),
     "multiple": (
         RECIPE.replace("default = 1e-3", "default = 1e-3\nmultiple = 4"),

@@ -38,7 +38,8 @@ LIST = catalog.load(only="swift-sft").recipes["swift-sft"].by_key["dataset"]
 def test_a_shown_list_reads_back_and_quotes_only_what_needs_it(items):
     shown = values.show(LIST, tuple(items))
     assert wordlist.split(shown) == tuple(shlex.split(shown)) == tuple(items)
-    assert values.parse(LIST, shown) == (tuple(items), "")
+    parsed, problem = values.parse(LIST, shown)
+    assert (parsed, problem) == (tuple(items), "") if "" not in items else "an item is empty" in problem
     if all(item and not set(item) & set(" \t\r\n'\"\\") for item in items):
         assert shown == " ".join(items)
 
@@ -83,6 +84,20 @@ def test_variables_come_as_text_list_or_table():
     assert values.parse(VARIABLES, "A=1 'B=x y' HF_TOKEN") == (want, "")
     assert values.parse(VARIABLES, list(want)) == (want, "")
     assert values.parse(VARIABLES, {"A": 1, "B": "x y"}) == (want[:2], "")
+
+
+@pytest.mark.parametrize(
+    "raw", [{"A": {"B": 1}}, {"A": True}, {"A": [1, 2]}, [1, True], [{"a": 1}], [[1]], True, [None]], ids=str
+)
+@pytest.mark.parametrize("field", [ARGUMENTS, VARIABLES], ids=["arguments", "environment"])
+def test_tables_lists_and_yes_or_no_within_free_words_are_refused(field, raw):
+    value, problem = values.parse(field, raw)
+    assert value is None
+    assert f"{field.key} is not a list of texts; " in problem
+
+
+def test_a_table_is_no_list_of_arguments():
+    assert values.parse(ARGUMENTS, {"lr": 1})[1] == "arguments is not a list of texts; --epochs 1 would work."
 
 
 def test_a_word_that_is_no_variable_is_named():

@@ -129,6 +129,49 @@ def test_scripts_know_the_default_split_as_core_does(shared: Bench, env: dict[st
     agree(shared, config.with_values({**changes, "stack": stack, "num_generations": 4}, Source.SET), env)
 
 
+@pytest.mark.parametrize("name", ["no", "none", "0"])
+def test_a_validation_set_may_have_any_name(shared: Bench, name: str) -> None:
+    # ms-swift takes each for a data set (3.3 to 4.6: `if args.val_dataset`), so it evaluates
+    config, env = resolve(RECIPES["prl-grpo"], "task-trec"), {"PRL_PER_DEVICE_EVAL_BATCH_SIZE": "7"}
+    assert not checks.check(from_environment(config, {**env, "PRL_VAL_DATASET": name})).ok
+    agree(shared, config, {**env, "PRL_VAL_DATASET": name})
+
+
+@pytest.mark.parametrize("spec", ["0,0", ".5", "inf", "a b", "1", "0,1,2"])
+@pytest.mark.parametrize(
+    ("source", "changes"),
+    [
+        ("demo/two-ranks", {}),
+        ("custom", {"script": "t.py"}),
+        ("swift-sft/lora-1gpu", {"use_cpu": True, "dataset": "a/b"}),
+    ],
+    ids=["demo", "custom", "cpu"],
+)
+def test_a_gpu_list_is_read_where_no_gpu_is_needed_too(
+    shared: Bench, source: str, changes: dict[str, object], spec: str
+) -> None:
+    recipe, _, preset = source.partition("/")
+    config = resolve(RECIPES[recipe], preset).with_values(changes, Source.SET)
+    agree(shared, config, {"PRL_CUDA_VISIBLE_DEVICES": spec})
+
+
+@pytest.mark.parametrize(
+    ("source", "variable"),
+    [
+        ("swift-sft/lora-1gpu", "PRL_DATASET"),
+        ("swift-sft/lora-1gpu", "PRL_TARGET_MODULES"),
+        ("swift-sft/lora-1gpu", "PRL_VAL_DATASET"),
+        ("prl-grpo/standard-4gpu", "PRL_REWARD_FUNCS"),
+    ],
+)
+@pytest.mark.parametrize("text", ["  ", "''", "a ''", "a"])
+def test_a_list_without_items_is_no_value_and_none_of_its_items_is_empty(
+    shared: Bench, source: str, variable: str, text: str
+) -> None:
+    recipe, _, preset = source.partition("/")
+    agree(shared, resolve(RECIPES[recipe], preset), {variable: text})
+
+
 @pytest.mark.parametrize("spec", ["0,1,2,3,", "0,1,2,3,-1", "0,1,2,3,x", "0,1,2,3gpu", "00,1,2,3", "0,1,2,3,GPU-a"])
 def test_a_gpu_list_that_torch_reads_in_an_odd_way_is_a_warning_in_core_and_refused_by_a_script(
     shared: Bench, spec: str

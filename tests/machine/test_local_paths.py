@@ -102,3 +102,30 @@ def test_a_reason_is_given_for_a_file_that_is_asked_for():
     data = replace(RECIPES["demo"].data, reasons={"x": EMPTY}, shared=(), defaults={}, presets={}, default_preset="")
     with pytest.raises(ValueError, match="reasons: there is no x"):
         build(data, {}, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "whole"),
+    [
+        ("my data.jsonl", ("my data.jsonl",)),
+        ("d/my data.jsonl#10", ("d/my data.jsonl#10",)),
+        ("./d/my data.jsonl my data.jsonl", ("./d/my data.jsonl", "my data.jsonl")),
+        ("AI-MO/x my data.jsonl", ("AI-MO/x", "my data.jsonl")),
+    ],
+)
+def test_a_path_with_a_blank_is_quoted_wherever_it_stands(typed, whole, tmp_path):
+    (tmp_path / "d").mkdir()
+    for name in ("my data.jsonl", "d/my data.jsonl"):
+        (tmp_path / name).write_text("{}\n")
+    one = config(dataset=typed)
+    for finding in found(one, tmp_path):
+        mended = one.with_values(finding.fixes[0].changes, Source.FIX)
+        assert mended.value("dataset") == whole
+        assert not found(mended, tmp_path)
+    assert found(one, tmp_path)
+
+
+def test_a_long_list_that_is_not_there_is_looked_at_once_each(tmp_path):
+    one = config(dataset=[f"nope{n}.jsonl" for n in range(3000)])
+    assert len(local_paths.missing(one, tmp_path)["dataset"]) == 3000
+    assert local_paths.cut(one, tmp_path) == {}

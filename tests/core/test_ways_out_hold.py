@@ -1,0 +1,82 @@
+"""What is offered beside the search of fixes works too, and no number of a form ends the check."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from prl_tui.core import catalog, checks
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.core.findings import Facts, Finding
+from tests.core.test_unsound_recipes import RECIPE
+
+CATALOG = catalog.load()
+ALL = [f"{recipe.name}/{preset}" for recipe in CATALOG.recipes.values() for preset in recipe.presets]
+
+
+def config(source: str, **changes: object) -> RunConfig:
+    recipe, _, preset = source.partition("/")
+    return resolve(CATALOG.recipes[recipe], preset).with_values(changes, Source.SET)
+
+
+def of(code: str, one: RunConfig, facts: Facts | None = None) -> list[Finding]:
+    return [finding for finding in checks.check(one, facts or Facts()).findings if finding.code == code]
+
+
+@pytest.mark.parametrize("source", ALL)
+def test_no_number_ends_the_check(source: str) -> None:
+    base = config(source)
+    writes = [{}, *(dict(one.when) for one in base.recipe.data.write if one.when)]
+    numbers = [field.key for field in base.recipe.fields if field.type in {"int", "float"}]
+    for written in writes:
+        one = base.with_values(written, Source.SET)
+        for key in numbers:
+            for value in (0, -1, 10**14):
+                checks.check(one.with_values({key: value}, Source.SET), Facts(rows=17, val_rows=5, node_gpus=0))
+        for pair in combinations([key for key in numbers if base.recipe.by_key[key].group in {"batch", "launch"}], 2):
+            checks.check(one.with_values(dict.fromkeys(pair, 0), Source.SET), Facts(rows=17, val_rows=5))
+
+
+@pytest.mark.parametrize("value", ["1", 1, 0.9, "1e0"])
+def test_a_share_beyond_what_is_known_goes_back_to_what_is(value: object) -> None:
+    one = config("prl-grpo/standard-4gpu", vllm_gpu_memory_utilization=value)
+    [finding] = of("beyond-known", one)
+    assert finding.fixes[0].changes == {"vllm_gpu_memory_utilization": 0.62}
+    assert checks.check(one.with_values(finding.fixes[0].changes, Source.FIX)).ok
+
+
+@pytest.mark.parametrize("source", ["demo/two-ranks", "swift-sft/lora-1gpu"])
+def test_a_scaled_learning_rate_is_within_its_bounds(source: str) -> None:
+    key = "global_batch_size" if source.startswith("demo") else "gradient_accumulation_steps"
+    one = config(source, **{key: 8192 if source.startswith("demo") else 65536})
+    for finding in of("learning-rate-scaling", one):
+        for fix in finding.fixes:
+            assert checks.check(one.with_values(fix.changes, Source.FIX)).ok
+
+
+def test_a_file_is_not_to_be_written_from_a_value_that_is_wrong() -> None:
+    assert of("field-without-effect", config("reward-model", batch_size=16))[0].fixes
+    [finding] = of("field-without-effect", config("reward-model", batch_size=0))
+    assert finding.fixes == ()
+
+
+@pytest.fixture
+def eights(tmp_path: object) -> RunConfig:
+    """A recipe of one's own whose batch is a multiple of 8."""
+    text = RECIPE.replace("multiple = 1", "multiple = 8").replace("each = 2", "each = 8")
+    text = text.replace("default = 1\nmin = 1\nmax = 64", "default = 8\nmin = 1\nmax = 63")
+    (tmp_path / "mine.toml").write_text(text)  # type: ignore[operator]
+    found = catalog.load([tmp_path])  # type: ignore[list-item]
+    assert found.problems == ()
+    return resolve(found.recipes["mine"], "small")
+
+
+@pytest.mark.parametrize("value", [0, 1, 3, 7, 9, 60, 61, 64, 1000])
+def test_ways_out_keep_to_the_multiple_of_a_field(eights: RunConfig, value: int) -> None:
+    one = eights.with_values({"each": value}, Source.SET)
+    fixes = [fix for finding in checks.check(one).findings if finding.severity == "error" for fix in finding.fixes]
+    assert fixes
+    for fix in fixes:
+        assert checks.check(one.with_values(fix.changes, Source.FIX)).ok, fix
+        assert 8 <= fix.changes["each"] <= 56

@@ -1,0 +1,52 @@
+"""A fault of this program itself: what was typed stays, and no traceback reaches the terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from prl_tui.core import checks
+from prl_tui.core.config import Source
+from prl_tui.machine import paths
+
+
+@pytest.fixture
+def broken_at_three(monkeypatch):
+    """A check that fails itself for one value."""
+    real = checks.check
+
+    def check(config, *rest):
+        if config.number("num_generations") == 3:
+            raise ZeroDivisionError("planted")
+        return real(config, *rest)
+
+    monkeypatch.setattr(checks, "check", check)
+
+
+async def test_a_check_that_fails_itself_is_an_error_and_the_app_goes_on(app, broken_at_three):
+    shown = app()
+    async with shown.run_test(size=(160, 45)) as pilot:
+        await pilot.pause(0.3)
+        for value, ok in (("3", False), ("4", True)):
+            shown.session.config = shown.session.config.with_values({"num_generations": value}, Source.FORM)
+            shown.screen.update()
+            await pilot.pause()
+            assert shown.session.verdict.report.ok is ok
+            [finding] = [one for one in shown.session.verdict.report.findings if one.severity == "error"] or [None]
+            assert ok or "an unexpected fault: ZeroDivisionError; the details are in" in finding.message
+    assert "planted" in (paths.state_dir() / "crash.log").read_text()
+
+
+async def test_any_other_fault_ends_with_one_sentence(app, monkeypatch):
+    shown = app()
+    told = []
+    monkeypatch.setattr(shown, "_print_error_renderables", lambda: told.extend(map(str, shown._exit_renderables)))
+
+    async def one_that_fails():
+        async with shown.run_test(size=(80, 24)) as pilot:
+            shown.call_later(lambda: 1 // 0)
+            await pilot.pause()
+
+    with pytest.raises(ZeroDivisionError):
+        await one_that_fails()
+    [line] = told
+    assert line.startswith("prl-tui: an unexpected fault: ZeroDivisionError; the details are in ")
