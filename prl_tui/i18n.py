@@ -7,7 +7,7 @@ translator can reorder it. Data files carry `{en, zh}` themselves.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +66,25 @@ def t(sentence: str, /, **values: object) -> str:
     found = (sentence and _now.sentences.get(sentence)) or sentence
     if not values:
         return found
-    return found.format(**{name: v if isinstance(v, (int, float)) else visible(str(v)) for name, v in values.items()})
+    shown = {name: v if isinstance(v, (int, float)) else visible(str(v)) for name, v in values.items()}
+    if _now.sentences:
+        found = _closed_up(found, shown)
+    return found.format(**shown)
+
+
+def _closed_up(found: str, shown: Mapping[str, Any]) -> str:
+    """A translation without the blank that stands for a thin one, where a value brings full-width punctuation there."""
+    for name, value in shown.items():
+        if isinstance(value, str) and value:
+            if value[-1] in _WIDE:
+                found = found.replace(f"{{{name}}} ", f"{{{name}}}")
+            if value[0] in _WIDE:
+                found = found.replace(f" {{{name}}}", f"{{{name}}}")
+    return found
+
+
+_WIDE = frozenset("（），。：；！？、“”")
+"""Punctuation that brings its own room."""
 
 
 _SHORT = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except CommandError as error:
-        return _failed(error.sentence, error.code)
+        return _failed(error.sentence, error.code, error.more)
     except KeyboardInterrupt:
         return int(Exit.INTERRUPTED)
     except BrokenPipeError:
@@ -56,8 +56,9 @@ def _answer(words: list[str]) -> int:
     return int(_run(args))
 
 
-def _failed(sentence: str, code: Exit) -> int:
-    print(t("prl-tui: {sentence}", sentence=sentence), file=sys.stderr)
+def _failed(sentence: str, code: Exit, more: Sequence[str] = ()) -> int:
+    for one in (sentence, *more):
+        print(t("prl-tui: {sentence}", sentence=one), file=sys.stderr)
     return int(code)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 
 class Exit(enum.IntEnum):
@@ -20,9 +21,10 @@ class Exit(enum.IntEnum):
 
 
 class CommandError(Exception):
-    """A command that cannot go on: one sentence for stderr and the exit code."""
+    """A command that cannot go on: one sentence for stderr, `more` where several things are wrong, and the exit code."""
 
-    def __init__(self, sentence: str, code: Exit = Exit.USAGE) -> None:
+    def __init__(self, sentence: str, code: Exit = Exit.USAGE, more: Sequence[str] = ()) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.code = code
+        self.more = tuple(more)

@@ -15,6 +15,7 @@ from prl_tui.core import checks
 from prl_tui.core import plan as launch_plans
 from prl_tui.core.findings import GpuUse, Report
 from prl_tui.i18n import column, cut, nt, t, visible
+from prl_tui.lists import sentence
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, plans, store
 from prl_tui.runs import stop as stopping
@@ -90,8 +91,8 @@ def job_of(
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
 
-def _note(sentence: str) -> None:
-    print(f"! {sentence}", file=sys.stderr)
+def _note(told: str) -> None:
+    print(f"! {told}", file=sys.stderr)
 
 
 def begin(job: launcher.Job) -> RunFolder:
@@ -205,7 +206,7 @@ def find(name: str) -> RunFolder:
     """The run of that name, or CommandError with exit code 3."""
     folder = store.find(paths.runs_dir(), name)
     if not isinstance(folder, RunFolder):
-        raise CommandError(f"{folder.sentence}.", Exit.NO_RUN)
+        raise CommandError(sentence(folder.sentence), Exit.NO_RUN)
     return folder
 
 

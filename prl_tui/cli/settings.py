@@ -20,7 +20,7 @@ from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.value import replace
 from prl_tui.core.values import number, show
-from prl_tui.i18n import t, visible
+from prl_tui.i18n import pad, t, visible
 from prl_tui.lists import listed
 
 if TYPE_CHECKING:
@@ -109,8 +109,10 @@ def _preset_row(recipe: Recipe, name: str) -> dict[str, object]:
 
 def _print_presets(rows: list[dict[str, object]]) -> None:
     width = max((len(str(row["preset"])) for row in rows), default=0)
-    columns = (("GPU", "gpus"), ("batch", "per_device"), ("gen", "generations"), ("all", "global_batch"))
-    print(" " * width + "".join(f"{title:>7}" for title, _ in columns))
+    columns = (
+        (t("GPU"), "gpus"), (t("batch"), "per_device"), (t("gen"), "generations"), (t("all"), "global_batch"),
+    )  # fmt: skip
+    print(" " * width + "".join(pad(title, 7, right=True) for title, _ in columns))
     for row in rows:
         cells = "".join(f"{'–' if row[key] is None else row[key]:>7}" for _, key in columns)
         print(f"{row['preset']!s:<{width}}{cells}   {visible(str(row['title']))}")

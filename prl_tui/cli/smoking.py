@@ -10,6 +10,7 @@ from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import checks
 from prl_tui.core.config import RunConfig
 from prl_tui.i18n import t
+from prl_tui.lists import sentence
 from prl_tui.machine import paths
 from prl_tui.runs import overview, store
 from prl_tui.runs import smoke as smokes
@@ -43,13 +44,13 @@ def may_promote(args: argparse.Namespace) -> None:
         return
     if paths.exists(source) or sources.catalog(quiet=True).find(source.partition("/")[0]) is not None:
         raise CommandError(t("--promote needs the run of a smoke test as SOURCE; {name} is none.", name=source))
-    raise CommandError(f"{folder.sentence}.", Exit.NO_RUN)
+    raise CommandError(sentence(folder.sentence), Exit.NO_RUN)
 
 
 def _promoted(args: argparse.Namespace, config: RunConfig) -> RunConfig:
     folder = store.find(paths.runs_dir(), args.source)
     if not isinstance(folder, RunFolder):  # it was removed just now
-        raise CommandError(f"{folder.sentence}.", Exit.NO_RUN)
+        raise CommandError(sentence(folder.sentence), Exit.NO_RUN)
     full = smokes.promoted(folder.info(), config)
     if full is None:
         raise CommandError(t("run {id} is no smoke test: `prl-tui launch {id}` starts it again.", id=folder.id))
@@ -57,5 +58,5 @@ def _promoted(args: argparse.Namespace, config: RunConfig) -> RunConfig:
     if one.smoke is None:
         raise CommandError(t("the smoke test {id} has not ended yet.", id=folder.id), Exit.FINDINGS)
     if not one.smoke.passed:
-        raise CommandError(f"{one.smoke.words()}.", Exit.FINDINGS)
+        raise CommandError(sentence(one.smoke.words()), Exit.FINDINGS)
     return full

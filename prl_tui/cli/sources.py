@@ -38,6 +38,7 @@ def load(args: argparse.Namespace) -> RunConfig:
 def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:
     """The config with KEY=VALUE texts laid over it; CommandError for a key that it does not have."""
     changes: dict[str, object] = {}
+    strange: list[str] = []
     for text in sets:
         name, equals, value = text.partition("=")
         if not equals:
@@ -45,18 +46,25 @@ def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:
 
             shown = secrets.hidden_text(text)
             raise CommandError(t("--set {text}: KEY=VALUE is needed, for example num_generations=4.", text=shown))
-        changes[_key(config, name.strip(), "--set")] = value
+        changes[_key(config, name.strip(), "--set", strange)] = value
     for name in unsets:
-        changes[_key(config, name.strip(), "--unset")] = None
+        changes[_key(config, name.strip(), "--unset", strange)] = None
+    if strange:
+        from prl_tui.core import mistakes
+
+        first, *more = mistakes.few(strange)
+        raise CommandError(first, more=more)
     return config.with_values(changes, Source.SET)
 
 
-def _key(config: RunConfig, name: str, option: str) -> str:
+def _key(config: RunConfig, name: str, option: str, strange: list[str]) -> str:
+    """The field of that name; for one that is not there a sentence goes into `strange`."""
     key = find_key(config.recipe, name)
     if key is None:
         from prl_tui.core import config_file
 
-        raise CommandError(f"{option} {cut(name)}: {config_file.no_field(config, name)}")
+        strange.append(f"{option} {cut(name)}: {config_file.no_field(config, name)}")
+        return name
     return key
 
 
@@ -74,7 +82,8 @@ def _base(source: str) -> RunConfig:
         try:
             config = config_file.read(Path(source), catalog(quiet=True))
         except ValueError as error:
-            raise CommandError(str(error)) from None
+            first, *more = getattr(error, "sentences", (str(error),))
+            raise CommandError(first, more=more) from None
         if config_file.edited(Path(source)):
             print(t("{path} was changed by hand after its export.", path=source), file=sys.stderr)
         return config

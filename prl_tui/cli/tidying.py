@@ -10,6 +10,7 @@ from prl_tui.cli import running
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import print_json
 from prl_tui.i18n import nt, t, visible
+from prl_tui.lists import sentence
 from prl_tui.machine import paths
 from prl_tui.runs import overview, store, sweep
 from prl_tui.runs.sweep import Orphans, Swept
@@ -65,7 +66,7 @@ def remove(args: argparse.Namespace) -> int:
     folder = running.find(args.run)
     kept = store.why_kept(folder)
     if kept is not None:
-        raise CommandError(f"{kept.sentence}.", Exit.IMPOSSIBLE)
+        raise CommandError(sentence(kept.sentence), Exit.IMPOSSIBLE)
     if not args.yes:
         one = overview.overview(folder)
         words = " · ".join(part for part in (one.source, overview.status_word(one), str(folder.path)) if part)
@@ -76,7 +77,7 @@ def remove(args: argparse.Namespace) -> int:
             raise CommandError(refused)
     kept = store.remove(folder)
     if kept is not None:
-        raise CommandError(f"{kept.sentence}.", Exit.IMPOSSIBLE)
+        raise CommandError(sentence(kept.sentence), Exit.IMPOSSIBLE)
     if args.json:
         print_json({"id": folder.id, "folder": str(folder.path), "removed": True}, None)
     else:

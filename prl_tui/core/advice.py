@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator
 
 from prl_tui.core import values
-from prl_tui.core.batch import Batch
+from prl_tui.core.batch import Batch, Numbers
 from prl_tui.core.config import RunConfig, find_key, nearest_override
 from prl_tui.core.findings import Facts, Finding, Fix
-from prl_tui.core.steps import Schedule, Steps
+from prl_tui.core.steps import EPOCHS, Schedule, Steps
 from prl_tui.core.templates import PLACE
 from prl_tui.core.values import number
-from prl_tui.i18n import nt, t
+from prl_tui.i18n import mark, nt, t
+from prl_tui.lists import listed
 
 WEEK = 7 * 86400
 SHORT = 300
@@ -52,19 +53,30 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
 
 FAULTS = {"fail_step": "fail_rank", "hang_step": "hang_rank"}
 """A step at which something is played on purpose → the field that says for which rank."""
+FIRST = 1
+"""The step at which the demo plays it where nobody says when."""
+_PLAYED = {
+    "fail_step": mark("Rank {rank} raises an error at step {step}, on purpose: the run fails there."),
+    "hang_step": mark("Rank {rank} stops answering at step {step}, on purpose: the others wait for it."),
+}
 
 
-def late(config: RunConfig, steps: Steps | None) -> Iterator[Finding]:
-    """Steps that the run never comes to: what should happen there does not."""
+def late(config: RunConfig, steps: Steps | None, world: int | None) -> Iterator[Finding]:
+    """Steps at which something happens on purpose, and those that the run never comes to. `world`: all processes."""
     total = steps.total if steps else None
     for key, rank in FAULTS.items():
-        step = config.number(key) if key in config.settings else None
-        if step is None or rank not in config.settings:
+        if key not in config.settings or rank not in config.settings or config.settings[key].problem:
             continue
-        if config.value(rank) is None:
+        step, played = config.number(key), config.number(rank)
+        if step is None and played is None:
+            continue
+        if played is not None and (step is None or total is None or step <= total):
+            if world is None or played < world:
+                yield Finding("played", "note", rank, t(_PLAYED[key], rank=played, step=step or FIRST))
+        elif config.value(rank) is None:
             message = t("{key} {step} does nothing while {rank} is not set.", key=key, step=step, rank=rank)
             yield Finding("step-without-rank", "warning", key, message)
-        elif total is not None and step > total:
+        elif step is not None and total is not None and step > total:
             yield _never(config, key, step, total)
     warmup = config.number("warmup_steps") if "warmup_steps" in config.changed() else None
     if total is not None and warmup is not None and total > 1 and warmup >= total:
@@ -74,6 +86,32 @@ def late(config: RunConfig, steps: Steps | None) -> Iterator[Finding]:
             total=f"{total:,}",
         )
         yield Finding("warmup-beyond-end", "warning", "warmup_steps", message)
+
+
+def rows(config: RunConfig, numbers: Numbers, batch: Batch, steps: Steps | None, facts: Facts) -> Iterator[Finding]:
+    """Why the rows of the data do not tell how long the run is, where they do not."""
+    recipe = config.recipe
+    if facts.rows is None or (steps is not None and steps.total is not None):
+        return
+    if steps is not None:
+        key = next((key for key in EPOCHS if key in recipe.by_key), "")
+        message = (
+            t("How long the run is stays open: {key} is not known.", key=key) if key
+            else t("How long the run is stays open: {recipe} has none of the fields {names}.",
+                   recipe=recipe.name, names=listed((*EPOCHS, "max_steps")))
+        )  # fmt: skip
+        yield Finding("rows-without-epochs", "note", key, message)
+        return
+    parts = {"per_device_train_batch_size": batch.per_device, "nproc_per_node": batch.world}
+    if batch.rule == "grpo":
+        parts["num_generations"] = numbers.generations
+    missing = [recipe.part(part) for part, value in parts.items() if value is None]
+    if not missing:
+        return
+    message = t(
+        "The {rows} rows tell no steps: {keys} is not known.", rows=f"{facts.rows:,}", keys=t(" and ").join(missing)
+    )
+    yield Finding("rows-without-batch", "note", next((key for key in missing if key in recipe.by_key), ""), message)
 
 
 def _never(config: RunConfig, key: str, step: int, total: int) -> Finding:

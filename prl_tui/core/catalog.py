@@ -13,6 +13,7 @@ from typing import Any
 
 from prl_tui import __version__, regular
 from prl_tui.core.recipe import (
+    Preset,
     PresetFile,
     Recipe,
     RecipeFile,
@@ -219,9 +220,10 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
                             path=path, name=cut(extra.extends), near=near)  # fmt: skip
             problems.append(Problem(path, message))
         return
-    good = {}
+    good: dict[str, Preset] = {}
+    wrong: list[str] = []
     for name, preset in extra.presets.items():
-        unknown = next((key for key in preset.values if key not in recipe.by_key), None)
+        unknown = [key for key in preset.values if key not in recipe.by_key]
         if name in recipe.presets:
             message = t(
                 "{path}: presets.{name}: {recipe} has a preset of that name already; another name would work.",
@@ -229,12 +231,15 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
                 name=cut(name),
                 recipe=recipe.name,
             )
-        elif unknown is not None:
-            message = _no_field(path, name, unknown, recipe)
+            wrong.append(message)
+        elif unknown:
+            wrong += [_no_field(path, name, key, recipe) for key in unknown]
         else:
             good[name] = preset
-            continue
-        problems.append(Problem(path, message))
+    if wrong:
+        from prl_tui.core import mistakes
+
+        problems += [Problem(path, sentence) for sentence in mistakes.few(wrong, path)]
     recipes[recipe.name] = recipe.with_presets(good)
 
 
@@ -259,9 +264,13 @@ def _read_recipe(
     try:
         recipe = build(recipe_file_of(table), shared, origin, checked=kept.table is not None)
     except ValueError as error:
-        asks = str(error).endswith(("?", "？"))
-        message = f"{path}: {error}" if asks else t("{path}: {reason}.", path=path, reason=error)
-        problems.append(Problem(path, message))
+        from prl_tui.core import mistakes
+
+        sentences = [
+            t("{path}: {reason}" if reason.endswith(("?", "？")) else "{path}: {reason}.", path=path, reason=reason)
+            for reason in getattr(error, "reasons", (str(error),))
+        ]
+        problems += [Problem(path, sentence) for sentence in mistakes.few(sentences, path)]
         return None
     kept.keep(table)
     return recipe
@@ -277,10 +286,22 @@ def _shaped(path: Path, declared: type[Value], problems: list[Problem]) -> dict[
         shape.check(table, declared)
     except ValueError as error:
         where = getattr(error, "where", None)
-        sentence = str(error) if where is None else _shape_sentence(path, getattr(error, "what", ""), where, table)
-        problems.append(Problem(path, sentence))
+        if where is None:
+            problems.append(Problem(path, str(error)))
+            return None
+        from prl_tui.core import mistakes
+
+        misnamed = [_misnamed(path, one.place, one.reason) for one in mistakes.found(table, declared)]
+        sentences = misnamed or [_shape_sentence(path, getattr(error, "what", ""), where, table)]
+        problems += [Problem(path, sentence) for sentence in mistakes.few(sentences, path)]
         return None
     return table
+
+
+def _misnamed(path: Path, place: str, reason: str) -> str:
+    if not place:
+        return t("{path}: {reason}", path=path, reason=reason)
+    return t("{path}: {place}: {reason}", path=path, place=place, reason=reason)
 
 
 class _Kept:

@@ -42,7 +42,9 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     findings += engine.versions(config, facts)
     findings += flags.findings(config, facts)
     findings += advice.length(schedule, length, facts)
-    findings += advice.late(config, length)
+    findings += advice.late(config, length, found.batch.world)
+    if not found.errors:
+        findings += advice.rows(config, found.numbers, found.batch, length, facts)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
@@ -143,7 +145,7 @@ def _schedule(config: RunConfig) -> Schedule:
         return config.number(key) if key in config.recipe.by_key else None
 
     epochs = next(
-        (config.value(key) for key in ("num_train_epochs", "num_epochs", "epochs") if key in config.recipe.by_key),
+        (config.value(key) for key in lengths.EPOCHS if key in config.recipe.by_key),
         None,
     )
     if config.recipe.data.batch.rule == "grpo" and epochs is None:

@@ -26,20 +26,19 @@ class ConfigFile(Value, kw_only=True):
     """Where each value came from when the file was written; a value without an entry is the file's own."""
 
 
-class UnknownKeyError(ValueError):
-    """A key that the recipe does not have; the message names the nearest one."""
-
-
 def read(path: Path, catalog: Catalog) -> RunConfig:
     """The run config in a file; ValueError with one sentence that names the file and what is wrong in it."""
     table = catalogs.read_toml(path)
-    from prl_tui.core import shape
+    from prl_tui.core import mistakes, shape
 
     try:
         shape.check(table, ConfigFile)
     except shape.ShapeError as error:
         if "schema" in table and "recipe" not in table:
             raise ValueError(_other_kind(path, table)) from None
+        unknown = [key for key in table if key not in ConfigFile.declared_fields]
+        if unknown:
+            raise mistakes.SeveralError([_no_key(path, key) for key in unknown], path) from None
         raise ValueError(_shape(path, error.what, error.where)) from None
     data = ConfigFile(**table)
     recipe = catalog.find(data.recipe)
@@ -48,12 +47,13 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
     if data.preset and data.preset not in recipe.presets:
         raise ValueError(f"{path}: preset: {no_preset(data.preset, recipe.name, list(recipe.presets))}")
     config = resolve(recipe, data.preset)
+    strange = [name for name in data.values if find_key(recipe, name) is None]
+    if strange:
+        raise mistakes.SeveralError([f"{path}: values: {no_field(config, name)}" for name in strange], path)
     changes: dict[str, object] = {}
     named: dict[str, str] = {}
     for name, raw in data.values.items():
-        key = find_key(recipe, name)
-        if key is None:
-            raise UnknownKeyError(f"{path}: values: {no_field(config, name)}")
+        key = find_key(recipe, name) or name
         if named.setdefault(key, name) != name:
             raise ValueError(
                 t("{path}: values: {first} and {second} are one field, {key}; keep one of them.",
@@ -169,12 +169,13 @@ def _other_kind(path: Path, table: Mapping[str, Any]) -> str:
     )  # fmt: skip
 
 
+def _no_key(path: Path, name: str) -> str:
+    near, name = nearest(name, list(ConfigFile.declared_fields)), cut(name)
+    hint = t("did you mean {near}?", near=near) if near else t("settings belong in the table [values].")
+    return t("{path}: there is no key {name} here; {hint}", path=path, name=name, hint=hint)
+
+
 def _shape(path: Path, what: str, place: str) -> str:
-    unknown = what.partition("unknown field `")[2].rstrip("`")
-    if unknown:
-        near, unknown = nearest(unknown, ["recipe", "preset", "values", "sources"]), cut(unknown)
-        hint = t("did you mean {near}?", near=near) if near else t("settings belong in the table [values].")
-        return t("{path}: there is no key {name} here; {hint}", path=path, name=unknown, hint=hint)
     if "missing required field `recipe`" in what:
         return t('{path}: the key recipe is missing; recipe = "prl-grpo" would work.', path=path)
     if not place:

@@ -30,9 +30,15 @@ class Text(Value):
 
     en: str
     zh: str = ""
+    one: str = ""
+    """A unit's English word for a single one."""
 
     def __str__(self) -> str:
         return self.zh if self.zh and i18n.language() == "zh" else self.en
+
+    def counted(self, number: str) -> str:
+        """A unit behind that number: `step` behind 1, else `steps`."""
+        return self.one if self.one and number == "1" and i18n.language() == "en" else str(self)
 
 
 EMPTY = Text(en="")

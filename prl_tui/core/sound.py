@@ -38,6 +38,14 @@ _OTHERS = (*_TYPES, *_FLAGS, "eval_strategy", "val_dataset", "split_dataset_rati
 """Parts of a batch rule that are no counts."""
 
 
+class NamesError(ValueError):
+    """Names that stand for nothing in the file: `reasons` has a sentence for each, without its full stop."""
+
+    def __init__(self, reasons: list[str]) -> None:
+        super().__init__(reasons[0])
+        self.reasons = tuple(reasons)
+
+
 def recipe(data: RecipeFile, fields: Collection[Field], shared: Mapping[str, SharedFile]) -> None:
     """ValueError names the first thing that does not fit. `fields` are the file's own and the shared ones."""
     if not _NAME.fullmatch(data.name):
@@ -80,12 +88,10 @@ def no_field(place: str, name: str, keys: Collection[str]) -> str:
 
 def _named(data: RecipeFile, keys: Collection[str]) -> None:
     """Every name that stands for something else in the file names something that is there."""
-    for place, key in _fields_named(data):
-        if key not in keys:
-            raise ValueError(no_field(place, key, keys))
-    for part in data.batch.fields:
-        if part not in PARTS:
-            raise ValueError(_unknown("batch.fields", part, PARTS))
+    strange = [no_field(place, key, keys) for place, key in _fields_named(data) if key not in keys]
+    strange += [_unknown("batch.fields", part, PARTS) for part in data.batch.fields if part not in PARTS]
+    if strange:
+        raise NamesError(strange)
     if data.stack and data.stack not in stacks.STACKS:
         raise ValueError(t("stack: {reason}", reason=stacks.unknown(data.stack)))
     if data.launcher not in data.program:

@@ -11,6 +11,9 @@ from prl_tui.core.batch import Batch, Numbers
 from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value
 
+EPOCHS = ("num_train_epochs", "num_epochs", "epochs")
+"""Fields that say how many passes over the data there are; the first one that a recipe has counts."""
+
 
 class Schedule(Value):
     """The fields that set how long a run goes on and what it does on the way."""

@@ -38,8 +38,11 @@ def arithmetic(report: Report) -> list[str]:
 def length(report: Report) -> str:
     """How long the run is, or "" where nothing is known."""
     steps = report.steps
-    if steps is None or steps.total is None:
+    if steps is None:
         return ""
+    if steps.total is None:
+        each = steps.per_epoch
+        return "" if each is None else nt("{each} step an epoch", "{each} steps an epoch", each, each=f"{each:,}")
     if steps.per_epoch is None:
         return nt("{total} step", "{total} steps", steps.total, total=f"{steps.total:,}")
     figures = {"total": f"{steps.total:,}", "each": f"{steps.per_epoch:,}"}

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from prl_tui.i18n import nt, t
+from prl_tui.lists import sentence
 from prl_tui.machine import host as hosts
 from prl_tui.machine import ports, session_end
 from prl_tui.machine.doctor_item import Item, State
@@ -87,12 +88,12 @@ def nvml(snapshot: GpuSnapshot) -> Iterator[Item]:
             yield _told("gpu", t("GPU {index}", index=gpu.index), gpu.problem, "error")
 
 
-def _told(code: str, title: str, sentence: str, state: State) -> Item:
+def _told(code: str, title: str, told: str, state: State) -> Item:
     """A sentence whose way out stands behind its colon."""
-    said, _, way_out = sentence.partition(": ")
+    said, _, way_out = told.partition(": ")
     if way_out.partition(" ")[0].isalpha():  # a file's name keeps its own letters
         way_out = way_out[:1].upper() + way_out[1:]
-    return Item(code, title, said, state, f"{way_out}." if way_out else "")
+    return Item(code, title, said, state, sentence(way_out) if way_out else "")
 
 
 def shared_memory(space: hosts.Space | None) -> Item:

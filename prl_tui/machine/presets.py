@@ -18,6 +18,8 @@ def save(path: Path, config: RunConfig, name: str) -> None:
     """Add or replace the preset `name` in a file; ValueError with one sentence when that is impossible."""
     import tomlkit
 
+    if nothing := nothing_to_save(config):
+        raise ValueError(nothing)
     if not _NAME.fullmatch(name):
         raise ValueError(t("“{name}” cannot be a preset's name; letters, digits, - and _ would work.", name=name[:60]))
     if name in config.recipe.presets and not _is_own(path, name):
@@ -36,6 +38,15 @@ def save(path: Path, config: RunConfig, name: str) -> None:
         atomic.write_text(path, tomlkit.dumps(document))
     except OSError as error:
         raise ValueError(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)) from None
+
+
+def nothing_to_save(config: RunConfig) -> str:
+    """One sentence where no setting differs from the preset in the form, "" otherwise."""
+    if config.changed():
+        return ""
+    if config.preset:
+        return t("Nothing to save: no setting differs from the preset {preset}.", preset=config.preset)
+    return t("Nothing to save: no setting differs from the defaults of {recipe}.", recipe=config.recipe.name)
 
 
 def _is_own(path: Path, name: str) -> bool:

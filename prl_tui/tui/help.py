@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from prl_tui.i18n import t
+import re
+
+from prl_tui.i18n import cells, pad, t
 
 
 def configure_help(field: str = "") -> str:
     """Help of the configure screen; `field`: what stands before it, of the setting under the cursor."""
-    return "\n".join(
+    head = f"{field}\n\n" if field else ""
+    return head + _in_columns(
         [
-            *([field, ""] if field else []),
             t("Configure: choose a preset, change fields, read the verdict, launch it."),
             "",
             t("↑ ↓  move between settings        tab  the next pane"),
@@ -48,7 +50,7 @@ def export_help() -> str:
 
 def watch_help() -> str:
     """Help of the watch screen."""
-    return "\n".join(
+    return _in_columns(
         [
             t("Watch: is it alive, is it learning, when is it done, what is wrong?"),
             "",
@@ -69,7 +71,7 @@ def watch_help() -> str:
 
 def runs_help() -> str:
     """Help of the list of runs."""
-    return "\n".join(
+    return _in_columns(
         [
             t("Runs: newest first."),
             "",
@@ -79,3 +81,18 @@ def runs_help() -> str:
             t("o  its settings in the form        c  configure      q  quit"),
         ]
     )
+
+
+_GAPS = (re.compile(r" {4,}(?=\S)"), re.compile(r" {3}(?=\S)"))
+"""What stands between two columns in a sentence of keys: four blanks, or three where it is a long one."""
+
+
+def _in_columns(lines: list[str]) -> str:
+    """The lines with their second and third columns below each other, whatever a translation's width."""
+    rows = [next((parts for gap in _GAPS if len(parts := gap.split(line)) > 1), [line]) for line in lines]
+    listed = [row for row in rows if len(row) > 1]
+    widths = [
+        max((cells(row[column]) for row in listed if column < len(row) - 1), default=0) + 3
+        for column in range(max(map(len, rows)))
+    ]
+    return "\n".join("".join(map(pad, row[:-1], widths)) + row[-1] for row in rows)

@@ -179,7 +179,8 @@ def _failure(one: Overview) -> str:
     if one.view.errors:
         mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
         return f"✗ {code}: {safe(mark.text)}   d {t('details')}"
-    return f"✗ {code}. {one.status.detail}" + (f": {one.why}" if one.why else "")
+    said = t("{code}. {detail}", code=code, detail=one.status.detail)
+    return f"✗ {said}" + (f": {one.why}" if one.why else "")
 
 
 _SHOWN = ("loss", "reward", "grad_norm", "learning_rate", "token_acc", "kl")

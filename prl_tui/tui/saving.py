@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 def ask(app: PrlApp, session: Session) -> None:
     """Ask for a name and write the preset."""
+    nothing = presets.nothing_to_save(session.config)
+    if nothing:
+        app.tell(nothing, "warning")
+        return
     recipe = session.config.recipe.name
     path = paths.config_dir() / "presets" / f"{recipe}.toml"
 

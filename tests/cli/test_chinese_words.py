@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,10 @@ import pytest
 
 from prl_tui import i18n
 from prl_tui.core.stacks import STACKS
+from prl_tui.i18n import cells
+from prl_tui.lists import sentence
+from prl_tui.telemetry.chart_text import frame_of, points_of, step_line
+from prl_tui.telemetry.series import Series
 
 ENGLISH = ("usage", "positional", "options", "error", "argument", "show this", "required", "invalid", "unrecognized")
 
@@ -59,3 +64,39 @@ def test_stack_titles_are_chinese_where_they_have_words():
         i18n.set_language("en")
     assert not [title for title in said_now if " later" in title or "fork" in title or "rule" in title]
     assert "ms-swift 3.3（PRL 分支）" in said_now
+
+
+def test_a_sentence_ends_in_a_full_stop_of_its_language():
+    assert said("logs", "nosuch") == "prl-tui：没有训练 nosuch。\n"
+    assert said("--lang", "en", "logs", "nosuch") == "prl-tui: There is no run nosuch.\n"
+    assert said("launch", "nosuch", "--promote") == "prl-tui：没有训练 nosuch。\n"
+    assert [sentence(one) for one in ("a", "a.", "a?", "甲？", "甲。")] == ["a.", "a.", "a?", "甲？", "甲。"]
+
+
+def test_full_width_punctuation_of_a_value_stands_without_a_blank():
+    told = said("check", "prl-grpo", "--set", "num_generations=3")
+    assert "（PRL 分支）中" in told
+    assert "） " not in told
+    # in English nothing is closed up, and a Latin value keeps its thin blank
+    assert "ms-swift 4.4" in said("check", "swift-grpo")
+    assert i18n.t("with {stack} it works", stack="（x）") == "with （x） it works"
+
+
+def test_the_columns_of_the_presets_are_headed_as_on_the_screen():
+    head, first = said("presets", "prl-grpo").splitlines()[:2]
+    assert head.split() == ["GPU", "batch", "生成", "全局"]
+    numbers = re.match(r"\S+(?: +[\d–]+){4}", first)
+    assert numbers is not None
+    assert cells(head) == cells(numbers[0])
+
+
+def test_a_chart_says_step_in_chinese():
+    i18n.set_language("zh")
+    try:
+        assert step_line(frame_of([points_of(series())]), 40).split()[:3] == ["第", "1", "步"]
+    finally:
+        i18n.set_language("en")
+
+
+def series():
+    return Series.of((step, float(step)) for step in range(1, 9))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import advice, catalog, checks
 from prl_tui.core.config import Source, resolve
 from prl_tui.demo.faults import Faults, FaultSwitches
 
@@ -66,6 +66,31 @@ def test_a_step_after_the_end_is_a_warning_with_the_last_step(step, rank):
     assert "step-beyond-end" not in codes
     alone = checks.check(config(**{step: 3})).findings
     assert [finding.message for finding in alone] == [f"{step} 3 does nothing while {rank} is not set."]
+
+
+PLAYED = {
+    "fail": "Rank 1 raises an error at step {step}, on purpose: the run fails there.",
+    "hang": "Rank 1 stops answering at step {step}, on purpose: the others wait for it.",
+}
+
+
+@pytest.mark.parametrize(("what", "words"), PLAYED.items())
+def test_what_is_played_is_said_with_its_step(what, words):
+    # The demo's own switches say which step it is where nobody does; tests/demo plays both with real ranks.
+    first = getattr(FaultSwitches(), f"{what}_step")
+    assert first == advice.FIRST
+    for step in (None, 1, 30, 200):
+        changes = {f"{what}_rank": 1} | ({f"{what}_step": step} if step else {})
+        [note] = checks.check(config(**changes)).findings
+        assert (note.code, note.severity, note.field) == ("played", "note", f"{what}_rank")
+        assert note.message == words.format(step=step or first)
+    for changes in (
+        {f"{what}_rank": 1, f"{what}_step": 201},
+        {f"{what}_rank": 2},
+        {f"{what}_rank": 1, f"{what}_step": "x"},
+    ):
+        assert "played" not in {one.code for one in checks.check(config(**changes)).findings}
+    assert checks.check(config()).findings == ()
 
 
 def test_a_warm_up_that_never_ends_is_named_where_somebody_set_it():

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from prl_tui.core import catalog, checks, plan
-from prl_tui.core.config import resolve
+from prl_tui.core import catalog, checks, plan, words
+from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.core.value import plain
 from prl_tui.runs import plans
@@ -36,14 +36,22 @@ def test_the_example_loads_and_checks_without_an_error(recipe):
     found = checks.check(resolve(recipe, "two-gpu"), Facts(rows=160))
     assert found.findings == ()
     assert found.batch.formula == "8 × 2 = 16"
-    assert found.steps.per_epoch == 10
+    assert (found.steps.per_epoch, found.steps.total) == (10, 10)
+    assert words.length(found) == "10 steps, 10 an epoch"
+
+
+def test_the_example_runs_without_gpus_where_its_cpu_field_says_so(recipe):
+    config = resolve(recipe)
+    [finding] = checks.check(config, Facts(node_gpus=0)).findings
+    assert finding.code == "node-without-gpu"
+    assert checks.check(config.with_values({"use_cpu": True}, Source.SET), Facts(node_gpus=0)).findings == ()
 
 
 def test_the_example_gives_its_command(recipe):
     made = plan.build(resolve(recipe, "two-gpu"))
     assert made.command_line() == (
         "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=2 --master_port=29500 train.py"
-        " --batch 8 --data data/train.jsonl --save_dir out/batch-8"
+        " --batch 8 --data data/train.jsonl --save_dir out/batch-8 --epochs 1"
     )
 
 
@@ -89,8 +97,9 @@ default = "{}"
         "λ_init": 0.05,
         "training": {"batch_size": 8, "save_dir": "out/8", "use_ddp": True},
     }
-    assert made.argv[-2:] == ("--config", "prl-files/tiny-lm.yaml")
+    at = made.argv.index("--config")
+    assert made.argv[at + 1] == "prl-files/tiny-lm.yaml"
 
 
 def test_the_page_is_one_page():
-    assert len(PAGE.read_text("utf-8").splitlines()) <= 120
+    assert len(PAGE.read_text("utf-8").splitlines()) <= 140

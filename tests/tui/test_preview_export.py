@@ -13,7 +13,7 @@ from textual.widgets import Input
 from prl_tui import atomic
 from prl_tui.core import catalog, config_file
 from prl_tui.export.formats import FORMATS, fitting
-from prl_tui.machine import paths
+from prl_tui.machine import paths, presets
 from prl_tui.tui.help import export_help
 from prl_tui.tui.palette import Palette
 from prl_tui.tui.screens.dialogs import AskText, Help, Question
@@ -327,7 +327,8 @@ async def test_saving_keeps_the_comments_of_the_file(app):
         'schema = 1\nextends = "prl-grpo"\n# my favourite\n[presets.old.values]\nnum_generations = 4  # four\n'
     )
     async with app().run_test(size=WIDE) as pilot:
-        await configure(pilot)
+        place = await configure(pilot)
+        place.session.set_text("max_completion_length", "512")
         await pilot.press("s")
         await answer(pilot, "new")
         await wait_for(pilot, lambda: "new" in own_file().read_text(), "the new preset")
@@ -338,12 +339,30 @@ async def test_saving_keeps_the_comments_of_the_file(app):
 
 
 @pytest.mark.parametrize(
+    ("preset", "words"),
+    [("standard-4gpu", "from the preset standard-4gpu."), ("", "from the defaults of prl-grpo.")],
+)
+async def test_an_unchanged_form_has_nothing_to_save(app, preset, words):
+    async with app("prl-grpo", preset).run_test(size=WIDE, notifications=True) as pilot:
+        place = await configure(pilot)
+        place.session.choose("prl-grpo", preset)
+        await pilot.press("s")
+        told = f"Nothing to save: no setting differs {words}"
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if n.message == told], "the reason")
+        assert pilot.app.screen is place
+        with pytest.raises(ValueError, match=words):
+            presets.save(own_file(), place.session.config, "empty")
+        assert not own_file().exists()
+
+
+@pytest.mark.parametrize(
     ("name", "sentence"), [("standard-4gpu", "built-in"), ("a/b", "cannot be"), ("[bold]", "cannot be")]
 )
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_a_preset_never_shadows_a_built_in_one_and_has_a_plain_name(app, name, sentence, size):
     async with app().run_test(size=size) as pilot:
         place = await configure(pilot)
+        place.session.set_text("max_completion_length", "512")
         await pilot.press("s")
         await answer(pilot, name)
         await refused(pilot, name, sentence)
@@ -362,6 +381,7 @@ async def test_a_preset_never_shadows_a_built_in_one_and_has_a_plain_name(app, n
 async def test_enter_without_a_name_asks_for_one_and_escape_leaves(app, size):
     async with app().run_test(size=size) as pilot:
         place = await configure(pilot)
+        place.session.set_text("max_completion_length", "512")
         await pilot.press("s")
         await answer(pilot, "  ")
         await refused(pilot, "  ", "Nothing is typed yet")

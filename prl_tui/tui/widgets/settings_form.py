@@ -213,7 +213,7 @@ class SettingsForm(Rows):
             value_width = max(value_width, min(cell_len(text), room))
         shown = fit(text or "–", value_width, field.type in NUMERIC)
         role = {"error": "error", "warning": "warning"}.get(self._findings.get(entry.key, ""), "" if text else "muted")
-        unit = f" {fit(str(field.unit), 11)}" if str(field.unit) else ""
+        unit = f" {fit(field.unit.counted(text), 11)}" if str(field.unit) else ""
         room = width - label_cells - 2 - cell_len(shown) - cell_len(unit)
         return [*label, (shown, role), (unit, "muted"), *cut(mark, room)]
 

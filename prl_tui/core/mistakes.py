@@ -1,0 +1,109 @@
+"""Every mistyped name in a file at once, each as a sentence: who mends one by one runs a command once for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from prl_tui.core.config import nearest
+from prl_tui.core.value import Value
+from prl_tui.core.values import cut
+from prl_tui.i18n import nt, t
+from prl_tui.lists import listed
+
+MOST = 10
+"""Sentences about one source; behind them stands how many more there are."""
+_NAMED = 30
+"""Names that a sentence lists at most."""
+
+
+class SeveralError(ValueError):
+    """What is wrong in one file, a whole sentence for each mistake; at least one."""
+
+    def __init__(self, sentences: Sequence[str], path: object) -> None:
+        self.sentences = few(sentences, path)
+        super().__init__("\n".join(self.sentences))
+
+
+class Mistake(Value):
+    """A name in a table that its declaration does not have."""
+
+    place: str
+    """Key path with the names of the file, such as `presets.night`; "" for the top."""
+    name: str
+    known: tuple[str, ...]
+    """What may stand there."""
+    is_key: bool
+    """It is a key; otherwise one of few possible values."""
+
+    @property
+    def reason(self) -> str:
+        """What is wrong and what would work, as a whole sentence without the place."""
+        near, name, known = nearest(self.name, list(self.known)), cut(self.name), listed(self.known[:_NAMED])
+        if self.is_key:
+            if near:
+                return t("there is no key {name} here; did you mean {near}?", name=name, near=near)
+            return t("there is no key {name} here; there are {known}.", name=name, known=known)
+        if near and len(self.known) > 1:
+            return t("{name} is none of {known}; did you mean {near}?", name=name, known=known, near=near)
+        if len(self.known) == 1:
+            return t("{name} does not work here; {known} would.", name=name, known=known)
+        return t("{name} is none of {known}.", name=name, known=known)
+
+
+def few(sentences: Sequence[str], path: object = "") -> tuple[str, ...]:
+    """The first ten sentences, and one that says how many more there are, in the file of that path."""
+    more = len(sentences) - MOST
+    if more <= 0:
+        return tuple(sentences)
+    rest = nt("{n} more is like these.", "{n} more are like these.", more)
+    return (*sentences[:MOST], t("{path}: {reason}", path=path, reason=rest) if path else rest)
+
+
+def found(table: object, declared: type[Value]) -> list[Mistake]:
+    """The names in a table from a file that a declared value does not have, in the file's order."""
+    return list(_walk(table, declared, ""))
+
+
+def _walk(table: object, hint: Any, before: str) -> Iterator[Mistake]:
+    """`before` is the path to the table with what stands between it and a key: `presets.night.`, `field lr, `."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if isinstance(hint, type) and issubclass(hint, Value):
+        yield from _value(table, hint, before)
+    elif origin is Literal:
+        if isinstance(table, (str, int, float)) and table not in inner:
+            yield Mistake(_place(before), str(table), tuple(map(str, inner)), False)
+    elif origin is dict:
+        for key, one in _entries(table):
+            if get_origin(inner[0]) is Literal and key not in get_args(inner[0]):
+                yield Mistake(_place(before), key, get_args(inner[0]), True)
+            else:
+                yield from _walk(one, inner[1], f"{before}{cut(key)}.")
+    elif origin is tuple and isinstance(table, list):
+        for index, one in enumerate(table):
+            if Ellipsis in inner or index < len(inner):
+                yield from _walk(one, inner[0] if Ellipsis in inner else inner[index], _entry(before, index, one))
+
+
+def _value(table: object, declared: type[Value], before: str) -> Iterator[Mistake]:
+    hints = get_type_hints(declared)
+    for key, one in _entries(table):
+        if key in hints:
+            yield from _walk(one, hints[key], f"{before}{key}.")
+        else:
+            yield Mistake(_place(before), key, declared.declared_fields, True)
+
+
+def _entries(table: object) -> Iterable[tuple[str, object]]:
+    return table.items() if isinstance(table, dict) else ()
+
+
+def _place(before: str) -> str:
+    return before.removesuffix(".").removesuffix(", ")
+
+
+def _entry(before: str, index: int, one: object) -> str:
+    """`field lr, ` where the entry says its key or name, and `field[3].` otherwise."""
+    names = [one.get(key) for key in ("key", "name")] if isinstance(one, dict) else []
+    name = next((name for name in names if isinstance(name, str) and name), "")
+    return f"{_place(before)} {cut(name)}, " if name else f"{_place(before)}[{index}]."
