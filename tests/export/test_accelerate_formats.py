@@ -44,6 +44,7 @@ def written(folder: Path, config: RunConfig) -> Path:
     return folder / "my.accelerate.yaml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nodes", "stage"), [(1, 2), (2, 3)])
 def test_accelerate_loads_its_config_and_finds_the_other_beside_it(
     nodes: int, stage: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("quoting"))
 
 
+@pytest.mark.slow
 @given(VALUE, VALUE, VALUE, st.lists(VALUE, min_size=1, max_size=3))
 @settings(max_examples=300)
 def test_text_path_template_and_list_arrive_byte_for_byte(
@@ -51,6 +52,7 @@ def test_text_path_template_and_list_arrive_byte_for_byte(
     assert not (shared.bin / "canary").exists()
 
 
+@pytest.mark.slow
 @given(VALUE, VALUE)
 @settings(max_examples=100)
 def test_text_from_a_variable_arrives_byte_for_byte(shared: Bench, a: str, inner: str) -> None:

@@ -53,6 +53,7 @@ SMALL = st.integers(0, 9)
 GPUS = st.integers(1, 9).map(lambda n: ",".join(map(str, range(n))))
 
 
+@pytest.mark.slow
 @given(
     values(
         PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_NUM_GENERATIONS=SMALL,
@@ -90,6 +91,7 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
     agree(shared, resolve(RECIPES["demo"], "two-ranks"), env)
 
 
+@pytest.mark.slow
 @given(
     values(
         PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_NUM_GENERATIONS=SMALL,

@@ -58,6 +58,7 @@ def shellcheck() -> str:
     return shutil.which("shellcheck") or pytest.skip("shellcheck is part of the test extra")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", RECIPES.values(), ids=lambda one: one.name)
 def test_shellcheck_finds_nothing(one: object, tmp_path: Path) -> None:
     assert found_by([shellcheck()], one, one.data.default_preset, "en", tmp_path) == "0"  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ def config(preset="torchrun", **changes):
     return resolve(RECIPE, preset).with_values(changes, Source.SET)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(TEXTS, min_size=20, max_size=60))
 @example(["'it' \"a\\\"b\" \\\\ \\' ''", "a\\", '"a\\b"', "'", '"\\', "*", "~ $HOME", "\\\n"])

@@ -55,6 +55,7 @@ def reads_as_planned(items: list[str]) -> None:
     print(f"bat: {len(items)} texts arrived, each 4 times")
 
 
+@pytest.mark.slow
 def test_hundreds_of_texts_arrive_unchanged() -> None:
     reads_as_planned(carriable(FEW))
 

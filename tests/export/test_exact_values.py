@@ -195,6 +195,7 @@ def every_text_arrives(way: Way, bench: Bench, items: list[str], empty: Path) ->
     print(f"{way.name} in {way.shell}: {count} texts arrived, each {2 * len(way.kinds)} times")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.name}-{way.shell}")
 def test_hundreds_of_texts_arrive_unchanged(way: Way, shared: Bench, few: list[str], tmp_path: Path) -> None:
     every_text_arrives(way, shared, few, tmp_path)
@@ -263,6 +264,7 @@ def test_bytes_that_are_no_text_are_refused_with_one_sentence(script: Callable[.
     assert "workdir" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bash", "slurm"])
 def test_shellcheck_finds_nothing_in_scripts_that_carry_such_texts(name: str, few: list[str]) -> None:
     for batch in batches(few):

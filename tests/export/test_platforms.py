@@ -74,6 +74,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("platforms"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @example(first=VALUE, second=VALUE)
 @settings(max_examples=25, deadline=None)

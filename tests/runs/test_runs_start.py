@@ -258,6 +258,7 @@ def test_a_run_survives_the_sigkill_of_its_starter(root, pids):
     assert folder.output.read_text().endswith("the last line\n")
 
 
+@pytest.mark.slow
 def test_a_run_survives_the_hang_up_of_its_terminal(root, pids):
     words = [
         str(PROGRAMS / "starter.py"),
@@ -469,6 +470,7 @@ def test_a_watcher_whose_scope_is_refused_stops_its_run_all_the_same(root, logou
     assert len(log.read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_a_recorder_whose_scope_is_refused_records_all_the_same(root, logout):
     logout('case "$*" in *-recorder*) exit 1;; esac')
     job = Job(

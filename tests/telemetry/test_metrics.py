@@ -111,6 +111,7 @@ def test_the_history_in_a_summary_costs_nothing(tmp_path):
     assert file.table.series() == {}
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_in_rows_names_and_points(tmp_path):
     path = tmp_path / "logging.jsonl"
     lines = [

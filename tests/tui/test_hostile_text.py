@@ -21,6 +21,8 @@ from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
 from tests.tui.driving import App, configure, lines, screen, text_of, wait_for
 
+pytestmark = pytest.mark.slow
+
 WIDE = (160, 45)
 MARKUP = ["[/INST]", "[bold]x", '["example.com"]', "[/usr/lib/x]", "[link=x]", "\\[a]", "[@click=app.quit]go"]
 CONTROLS = {

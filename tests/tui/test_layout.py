@@ -64,6 +64,7 @@ async def settled(pilot, place, names, size):
     await wait_for(pilot, lambda: faults(place, names) == ([], []), f"no fault at {size}: {faults(place, names)}", 5)
 
 
+@pytest.mark.slow
 async def test_configure_shows_the_essential_at_every_size_and_during_resizes(app):
     async with app().run_test(size=SIZES[0]) as pilot:
         place = await configure(pilot)
@@ -100,6 +101,7 @@ async def test_the_footer_of_each_screen_fits(app, width):
         assert footer.virtual_size.width <= width
 
 
+@pytest.mark.slow
 async def test_watch_shows_the_essential_at_every_size_and_during_resizes(app):
     async with app().run_test(size=SIZES[0]) as pilot:
         await configure(pilot)

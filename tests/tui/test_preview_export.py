@@ -140,6 +140,7 @@ async def test_a_preview_that_comes_into_sight_by_a_resize_is_not_an_old_one(app
         await wait_for(pilot, lambda: "--max_completion_length 512 " in preview_text(place), "the value of now")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "file"),
     [
@@ -177,6 +178,7 @@ async def test_the_suggested_name_lies_in_the_working_directory(app):
         await configure(pilot)
 
 
+@pytest.mark.slow
 async def test_an_existing_different_file_is_shown_as_a_diff_and_kept_by_default(app, tmp_path):
     target = tmp_path / "run.sh"
     target.write_text("#!/bin/bash\necho mine [bold]\x1b[31m\n")
@@ -465,6 +467,7 @@ async def test_the_whole_help_of_a_field_is_there_on_a_small_terminal(app, key):
         assert " ".join(words) in " ".join(text_of(place.query_one("#about")).split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, (100, 30), SMALL])
 async def test_every_format_shows_what_it_writes_and_what_it_cannot_carry(app, size):
     async with app().run_test(size=size) as pilot:
@@ -547,6 +550,7 @@ CHARACTERS = {"slash": "/", "minus": "-", "full_stop": ".", "underscore": "_"}
 NAMES = {character: key for key, character in CHARACTERS.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_a_long_diff_leaves_the_answers_in_sight_and_scrolls(app, tmp_path, size):
     target = tmp_path / "run.sh"

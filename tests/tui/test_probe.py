@@ -118,6 +118,7 @@ print("[INFO:swift] Saving model checkpoint to out/checkpoint-2")
 """
 
 
+@pytest.mark.slow
 async def test_a_smoke_test_says_how_it_went_and_p_brings_the_full_run(on_program, tmp_path):
     app = on_program("VALUE = 1\n", smoke='[smoke]\nsteps = "steps"\n')
     (tmp_path / "train.py").write_text(LOGS)

@@ -436,6 +436,7 @@ async def watch_from_runs(pilot, folder):
 CAPTURES = Path(__file__).parent.parent / "fixtures" / "engine_runs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_a_log_of_a_run_that_nobody_launched_here_opens_in_the_same_screen(app, tmp_path, size):
     """A real console of ms-swift 4.6.0 whose rank 1 raised."""
