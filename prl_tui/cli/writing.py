@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import stat
 import sys
 from pathlib import Path
@@ -25,8 +24,8 @@ def write(path: Path, text: str, executable: bool, overwrite: bool) -> int:
     try:
         if special:
             path.write_bytes(text.encode())
-        else:  # the file behind a link, so that the link stays
-            atomic.write_text(Path(os.path.realpath(path)), text, 0o755 if executable else 0o644)
+        else:
+            atomic.write_behind(path, text, 0o755 if executable else 0o644)
     except OSError as error:
         reason = error.strerror or str(error)
         raise CommandError(

@@ -33,7 +33,7 @@ def save(path: Path, config: RunConfig, name: str) -> None:
     table[name] = {"values": _values(config)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(path, tomlkit.dumps(document))
+        atomic.write_behind(path, tomlkit.dumps(document))
     except OSError as error:
         raise ValueError(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)) from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,8 +81,7 @@ def _replace(app: PrlApp, name: str, exported: Export, given: str, old: str) -> 
 def _put(app: PrlApp, path: Path, exported: Export) -> str:
     """Write it and say so; why that is impossible, or ""."""
     try:
-        real = Path(os.path.realpath(path))  # the file behind a link, so that the link stays
-        atomic.write_text(real, exported.text, 0o755 if exported.executable else 0o644)
+        atomic.write_behind(path, exported.text, 0o755 if exported.executable else 0o644)
     except OSError as error:
         return t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)
     app.tell(t("wrote {path}", path=paths.here() / path))
