@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from prl_tui import atomic, regular
+from prl_tui import atomic, reasons, regular
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
 
@@ -27,7 +27,7 @@ def write(path: Path, text: str, executable: bool, overwrite: bool) -> int:
         else:
             atomic.write_behind(path, text, 0o755 if executable else 0o644)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = reasons.of(error)
         raise CommandError(
             t("{path} cannot be written: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE
         ) from None
@@ -48,7 +48,7 @@ def _kind(path: Path) -> int:
     except FileNotFoundError:
         return 0
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = reasons.of(error)
         raise CommandError(
             t("{path} cannot be written: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE
         ) from None
@@ -60,7 +60,7 @@ def _existing(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = reasons.of(error)
         raise CommandError(t("{path} cannot be read: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE) from None
 
 

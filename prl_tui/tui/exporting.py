@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prl_tui import atomic, regular
+from prl_tui import atomic, reasons, regular
 from prl_tui.export.formats import SUFFIX, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
@@ -39,7 +39,7 @@ def _ask(app: PrlApp, name: str, exported: Export, text: str, problem: str = "")
         try:
             old = regular.read_bytes(path).decode("utf-8", "replace") if paths.exists(path) else None
         except OSError as error:
-            return t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error)
+            return t("{path} cannot be read: {reason}.", path=path, reason=reasons.of(error))
         if old is None or old == exported.text:
             return _put(app, path, exported)
         others.append(old)
@@ -83,6 +83,6 @@ def _put(app: PrlApp, path: Path, exported: Export) -> str:
     try:
         atomic.write_behind(path, exported.text, 0o755 if exported.executable else 0o644)
     except OSError as error:
-        return t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)
+        return t("{path} cannot be written: {reason}.", path=path, reason=reasons.of(error))
     app.tell(t("wrote {path}", path=paths.here() / path))
     return ""
