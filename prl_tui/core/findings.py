@@ -88,6 +88,8 @@ class Facts(Value):
     """The stack of the training environment, where that could be probed."""
     versions: Mapping[str, str] = {}
     """Package → version in the training environment; empty where it was not probed."""
+    no_folder: str = ""
+    """The working directory of a launch here, where there is none."""
     environment: str = ""
     """The training environment in words; "" where it is not known."""
     no_environment: str = ""

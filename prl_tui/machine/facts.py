@@ -34,6 +34,7 @@ class Known(Value):
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    no_folder: str = ""
     environment: str = ""
     no_environment: str = ""
     silent_environment: str = ""
@@ -52,6 +53,7 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
     known, seen = _given(config, here)
+    folder = base_of(config, here)
     return Known(
         rows=rows.training(seen, here),
         val_rows=rows.validation(seen, here),
@@ -64,6 +66,7 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
         versions=versions,
         pace=pace[0],
         pace_source=pace[1],
+        no_folder="" if paths.is_dir(folder) else str(folder),
         environment=f"{place}: {words}" if words else "",
         no_environment=place if python is None and plan.activation.kind else "",
         silent_environment=place if python is not None and found is None else "",
@@ -162,6 +165,7 @@ def here(
         pace_source=found.pace_source,
         stack=found.stack,
         versions=found.versions,
+        no_folder=found.no_folder,
         environment=found.environment,
         no_environment=found.no_environment,
         silent_environment=found.silent_environment,
