@@ -26,6 +26,7 @@ WORDS = {
     errno.ENOTDIR: mark("Not a directory"),
     errno.ENOTEMPTY: mark("Directory not empty"),
     errno.ENXIO: mark("No such device or address"),
+    errno.EPIPE: mark("Broken pipe"),
     errno.EPERM: mark("Operation not permitted"),
     errno.EROFS: mark("Read-only file system"),
     errno.ESTALE: mark("Stale file handle"),

@@ -107,6 +107,8 @@ class Facts(Value):
     """Field → what it names that is plainly a path, and is not there."""
     cut_paths: Mapping[str, tuple[str, ...]] = {}
     """Field → its items, once those are joined again that a blank cut out of one path."""
+    odd_paths: Mapping[str, tuple[str, ...]] = {}
+    """Field → a sentence for each of its paths that is a pipe, a socket or a device."""
     found: Mapping[str, tuple[str, ...]] = {}
     """Field → the files that its pattern matches, where that was looked at."""
     given: tuple[Any, ...] = ()
