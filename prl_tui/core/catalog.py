@@ -214,6 +214,9 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
         if extra.extends not in built_in:  # a built-in that this command did not need to read
             from prl_tui.core.config import nearest
 
+            if not extra.extends:
+                problems.append(Problem(path, t("{path}: extends: the name of the recipe is empty.", path=path)))
+                return
             near = nearest(extra.extends, sorted({*recipes, *built_in}))
             message = t("{path}: extends: there is no recipe named {name}.", path=path, name=cut(extra.extends))
             if near:
@@ -244,6 +247,8 @@ def _no_field(path: Path, preset: str, key: str, recipe: Recipe) -> str:
     """One sentence for a preset's key that no field has, with the nearest one."""
     from prl_tui.core.config import nearest_key
 
+    if not key:
+        return t("{path}: {place}: the name of a field is empty.", path=path, place=f"presets.{cut(preset)}.values")
     place, near = f"presets.{cut(preset)}.values.{cut(key)}", nearest_key(recipe, key)
     if near:
         return t("{path}: {place}: {recipe} has no such field; did you mean {near}?",
