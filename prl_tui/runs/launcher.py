@@ -290,6 +290,13 @@ def _environment(folder: RunFolder, job: Job) -> dict[str, str]:
 
 
 def _no_room(path: Path, reason: str) -> str:
+    if _lacks_inodes(path):
+        return t(
+            "{path} has no room for a run: {reason}. No inodes are left there, one for each file: delete files that nobody "
+            "needs, or set XDG_STATE_HOME to a folder on another disk",
+            path=path,
+            reason=reason,
+        )
     return t(
         "{path} has no room for a run: {reason}. {n} KiB are needed there: make room, or set XDG_STATE_HOME to a folder "
         "on another disk",
@@ -297,6 +304,17 @@ def _no_room(path: Path, reason: str) -> str:
         reason=reason,
         n=NEEDED >> 10,
     )
+
+
+def _lacks_inodes(path: Path) -> bool:
+    """Whether the disk takes no further file; False where it does not count them (btrfs)."""
+    while not paths.exists(path) and path != path.parent:
+        path = path.parent
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return False
+    return found.f_files > 0 and found.f_favail == 0
 
 
 def _unwritable(path: Path, problem: OSError) -> str:
