@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -54,6 +55,14 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> None:
     write_bytes(path, text.encode("utf-8"), mode)
 
 
+def write_behind(path: Path, text: str, mode: int = 0o644) -> None:
+    """`write_text` of a file that a person names: the one behind a link is written, there or not, and the link stays."""
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():  # links in a circle end at one of them
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    write_text(real, text, mode)
+
+
 def write_json(path: Path, value: object) -> None:
-    """`write_bytes` of indented JSON with a final newline."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    """`write_behind` of indented JSON with a final newline."""
+    write_behind(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")

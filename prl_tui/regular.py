@@ -38,15 +38,26 @@ def read_text(path: Path, errors: str = "strict") -> str:
     return read_bytes(path).decode("utf-8", errors)
 
 
+def odd(path: Path) -> str:
+    """Why what lies at the path is neither a file nor a folder; "" where it is one, or nothing is there."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return ""
+    return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else _kind(mode)
+
+
 def _refuse(mode: int, path: Path) -> None:
     if stat.S_ISREG(mode):
         return
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise NotAFileError(errno.EINVAL, _kind(mode), str(path))
+
+
+def _kind(mode: int) -> str:
     if stat.S_ISFIFO(mode):
-        reason = t("it is a named pipe, and a file is needed")
-    elif stat.S_ISSOCK(mode):
-        reason = t("it is a socket, and a file is needed")
-    else:
-        reason = t("it is a device, and a file is needed")
-    raise NotAFileError(errno.EINVAL, reason, str(path))
+        return t("it is a named pipe, and a file is needed")
+    if stat.S_ISSOCK(mode):
+        return t("it is a socket, and a file is needed")
+    return t("it is a device, and a file is needed")

@@ -35,5 +35,5 @@ def compare(args: argparse.Namespace) -> int:
 
 def _head(folder: RunFolder) -> str:
     one = overview.overview(folder)
-    parts = (one.what, overview.status_word(one), overview.progress_words(one), overview.reason(one))
+    parts = (one.what, overview.status_word(one), overview.progress_words(one), overview.reason_or_code(one))
     return t("run {id}: {words}", id=one.id, words=" · ".join(visible(part) for part in parts if part))

@@ -189,7 +189,9 @@ def runs(args: argparse.Namespace) -> int:
         for word in (overview.status_word, _began, overview.took, lambda one: one.what)
     ]
     for one, *words in zip(found, *columns, strict=True):
-        told = " · ".join(visible(part) for part in (overview.progress_words(one), overview.reason(one)) if part)
+        told = " · ".join(
+            visible(part) for part in (overview.progress_words(one), overview.reason_or_code(one)) if part
+        )
         print("  ".join((one.id, *words, told)).rstrip())
     return Exit.OK
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from prl_tui import reasons
 from prl_tui.cli import box, sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import checks
@@ -27,7 +28,7 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
     try:
         short, wanted = smokes.prepare(checks.check(config, facts, args.stack or ""), facts, args.smoke, paths.here())
     except OSError as error:
-        told = t("{path} cannot be written: {reason}", path=error.filename, reason=error.strerror or error)
+        told = t("{path} cannot be written: {reason}", path=error.filename, reason=reasons.of(error))
         raise CommandError(told, Exit.IMPOSSIBLE) from None
     if wanted.watched:
         print(smokes.watched_words(config, wanted.steps), file=sys.stderr)

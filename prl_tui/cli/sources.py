@@ -59,6 +59,9 @@ def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:
 
 def _key(config: RunConfig, name: str, option: str, strange: list[str]) -> str:
     """The field of that name; for one that is not there a sentence goes into `strange`."""
+    if not name:
+        raise CommandError(t("{option}: the name of the field is empty; {example} would work.",
+                             option=option, example="num_generations=4" if option == "--set" else "seed"))  # fmt: skip
     key = find_key(config.recipe, name)
     if key is None:
         from prl_tui.core import config_file

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from prl_tui import reasons
 from prl_tui.i18n import ODD
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -49,7 +50,7 @@ class Harmless(io.TextIOWrapper):
         elif isinstance(error, BrokenPipeError):
             raise error
         else:
-            raise OutputLostError(error.strerror or str(error)) from None
+            raise OutputLostError(reasons.of(error)) from None
 
 
 def install() -> None:
@@ -112,7 +113,7 @@ def write_exact(data: bytes, number: int = 1) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputLostError(error.strerror or str(error)) from None
+        raise OutputLostError(reasons.of(error)) from None
 
 
 def print_json(data: object, indent: int | None = 1) -> None:

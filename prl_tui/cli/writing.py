@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import stat
 import sys
 from pathlib import Path
 
-from prl_tui import atomic, regular
+from prl_tui import atomic, reasons, regular
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
 
@@ -24,16 +25,33 @@ def write(path: Path, text: str, executable: bool, overwrite: bool) -> int:
         _ask(path, old, text)
     try:
         if special:
-            path.write_bytes(text.encode())
-        else:  # the file behind a link, so that the link stays
-            atomic.write_text(Path(os.path.realpath(path)), text, 0o755 if executable else 0o644)
+            _send(path, text.encode())
+        else:
+            atomic.write_behind(path, text, 0o755 if executable else 0o644)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = reasons.of(error)
         raise CommandError(
             t("{path} cannot be written: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE
         ) from None
     print(t("wrote {path}", path=path), file=sys.stderr)
     return Exit.OK
+
+
+def _send(path: Path, data: bytes) -> None:
+    """Write to a pipe or a device; one that nobody reads is not waited for, one whose reader is slow is."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ENXIO and path.is_fifo():
+            told = t("{path} is a named pipe that nobody reads: start its reader first.", path=path)
+            raise CommandError(told, Exit.IMPOSSIBLE) from None
+        raise
+    try:
+        os.set_blocking(descriptor, True)
+        while data:  # without a buffer: Ctrl-C ends the wait, and nothing is written at the end
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
 
 
 def diff(path: Path, old: str, new: str) -> str:
@@ -49,7 +67,7 @@ def _kind(path: Path) -> int:
     except FileNotFoundError:
         return 0
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = reasons.of(error)
         raise CommandError(
             t("{path} cannot be written: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE
         ) from None
@@ -61,7 +79,7 @@ def _existing(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = reasons.of(error)
         raise CommandError(t("{path} cannot be read: {reason}.", path=path, reason=reason), Exit.IMPOSSIBLE) from None
 
 

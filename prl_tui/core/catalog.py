@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui import __version__, regular
+from prl_tui import __version__, reasons, regular
 from prl_tui.core.recipe import (
     Preset,
     PresetFile,
@@ -68,7 +68,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except PermissionError:
         raise ValueError(t("{path}: no permission to read it.", path=path)) from None
     except OSError as error:
-        raise ValueError(t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error)) from None
+        raise ValueError(t("{path} cannot be read: {reason}.", path=path, reason=reasons.of(error))) from None
     if len(data) > _MOST:
         raise ValueError(t("{path} is too large to be a config.", path=path))
     try:
@@ -84,7 +84,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         import tomli as tomllib
     try:
         table: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # tomllib's own is a ValueError; so is a number of 5,000 digits
+    except RecursionError:  # lists and tables nested by the thousand; where, nothing says
+        raise ValueError(t("{path}: lists or tables in one another, too deep for a config.", path=path)) from None
+    except ValueError as error:  # tomllib's own is one; so is a number of 5,000 digits
         from prl_tui.core import script_head
 
         if text.startswith("#!") or (path.suffix != ".toml" and script_head.exported(text)):
@@ -119,12 +121,12 @@ def _measured(path: Path, table: dict[str, Any]) -> None:
 
 
 def _syntax(path: Path, text: str, reason: str) -> str:
+    from prl_tui.core import toml_words
+
     found = re.search(r"\(at line (\d+), column (\d+)\)", reason)
     line = int(found.group(1)) if found else text.count("\n") + 1
     what = reason[: found.start()].strip() if found else reason.split("(at end")[0].strip()
-    if "int_max_str_digits" in reason:
-        what = t("a number has too many digits")
-    return t("{path}, line {line}: not TOML: {reason}.", path=path, line=line, reason=what[:200])
+    return t("{path}, line {line}: not TOML: {reason}.", path=path, line=line, reason=toml_words.told(what))
 
 
 def load(folders: Iterable[Path] = (), only: str | None = None, cache: Path | None = None) -> Catalog:
@@ -156,7 +158,7 @@ def _files(folder: Path, problems: list[Problem]) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = reasons.of(error)
         problems.append(Problem(folder, t("{path} cannot be read: {reason}.", path=folder, reason=reason)))
         return []
 
@@ -213,6 +215,9 @@ def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems
         if extra.extends not in built_in:  # a built-in that this command did not need to read
             from prl_tui.core.config import nearest
 
+            if not extra.extends:
+                problems.append(Problem(path, t("{path}: extends: the name of the recipe is empty.", path=path)))
+                return
             near = nearest(extra.extends, sorted({*recipes, *built_in}))
             message = t("{path}: extends: there is no recipe named {name}.", path=path, name=cut(extra.extends))
             if near:
@@ -247,6 +252,8 @@ def _no_field(path: Path, preset: str, key: str, recipe: Recipe) -> str:
     """One sentence for a preset's key that no field has, with the nearest one."""
     from prl_tui.core.config import nearest_key
 
+    if not key:
+        return t("{path}: {place}: the name of a field is empty.", path=path, place=f"presets.{cut(preset)}.values")
     place, near = f"presets.{cut(preset)}.values.{cut(key)}", nearest_key(recipe, key)
     if near:
         return t("{path}: {place}: {recipe} has no such field; did you mean {near}?",
@@ -345,6 +352,9 @@ def _shape_sentence(path: Path, what: str, place: str, table: dict[str, Any]) ->
     if found and isinstance(fields, list) and isinstance(fields[int(found.group(1))], dict):
         key = fields[int(found.group(1))].get("key", found.group(1))
         place = f"field {key}" + (f", {found.group(2)}" if found.group(2) else "")
+    from prl_tui.core import shape
+
+    what = shape.told(what)
     what = what if len(what) <= 200 else what[:197] + "…"
     if not place:
         return t("{path}: {reason}.", path=path, reason=what)

@@ -50,7 +50,12 @@ def dialect(config: RunConfig, stack: Stack) -> Iterator[Finding]:
 
 
 def place(config: RunConfig, facts: Facts) -> Iterator[Finding]:
-    """The training environment itself: it must be there, and have the program that starts the ranks."""
+    """Where a launch starts must be there, and the training environment, with the program that starts the ranks."""
+    if facts.no_folder:
+        named = "workdir" in config.settings and config.value("workdir")
+        message = t("The working directory {path} is missing.", path=facts.no_folder)
+        why = t("A launch starts there; a directory that exists would work.")
+        yield Finding("folder-missing", "error", "workdir" if named else "", message, why)
     if facts.no_environment:
         message = t("There is no training environment {name} on this box.", name=facts.no_environment)
         why = t("conda:NAME, the folder of a venv, the path of its python, or this would work.")

@@ -88,6 +88,8 @@ class Facts(Value):
     """The stack of the training environment, where that could be probed."""
     versions: Mapping[str, str] = {}
     """Package → version in the training environment; empty where it was not probed."""
+    no_folder: str = ""
+    """The working directory of a launch here, where there is none."""
     environment: str = ""
     """The training environment in words; "" where it is not known."""
     no_environment: str = ""
@@ -105,6 +107,8 @@ class Facts(Value):
     """Field → what it names that is plainly a path, and is not there."""
     cut_paths: Mapping[str, tuple[str, ...]] = {}
     """Field → its items, once those are joined again that a blank cut out of one path."""
+    odd_paths: Mapping[str, tuple[str, ...]] = {}
+    """Field → a sentence for each of its paths that is a pipe, a socket or a device."""
     found: Mapping[str, tuple[str, ...]] = {}
     """Field → the files that its pattern matches, where that was looked at."""
     given: tuple[Any, ...] = ()

@@ -14,6 +14,9 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """An error for each file that the recipe needs, and for each path that a hub field names."""
     for path in facts.missing_files:
         yield _needed(config, path)
+    for key, sentences in facts.odd_paths.items():
+        for sentence in sentences:
+            yield Finding("file-odd", "error", key, sentence)
     for key, names in facts.missing_values.items():
         whole = facts.cut_paths.get(key)
         fixes: tuple[Fix, ...] = ()

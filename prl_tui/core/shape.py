@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+import re
 import types
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from prl_tui.core.value import Value
+from prl_tui.i18n import mark, t
+from prl_tui.lists import listed
+
+WANTED = {
+    "str": mark("a text in quotes"),
+    "int": mark("a whole number"),
+    "float": mark("a number"),
+    "bool": mark("true or false"),
+    "array": mark("a list in brackets"),
+    "object": mark("a table"),
+}
+"""msgspec's name of a type → how TOML writes it."""
+
+FOUND = {
+    "str": mark("a text"),
+    "int": mark("a whole number"),
+    "float": mark("a number with a point"),
+    "bool": mark("true or false"),
+    "array": mark("a list"),
+    "object": mark("a table"),
+    "date": mark("a date"),
+    "datetime": mark("a date"),
+    "time": mark("a time of day"),
+}
+"""msgspec's name of a type → what stands in the file."""
 
 _structs: dict[type, type[msgspec.Struct]] = {}
 
 
 class ShapeError(ValueError):
-    """A table of the wrong shape: what is wrong, and where (a key path such as `field[3].type`; "" for the top)."""
+    """A table of the wrong shape: what is wrong, and where (a key path such as `field[3].type`; "" for the top).
+
+    `what` is words for a person, but for a key that is unknown or missing: there it is msgspec's, and `told` has the words.
+    """
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(f"{where}: {what}" if where else what)
@@ -25,8 +54,48 @@ def check(table: object, declared: type[Value]) -> None:
     try:
         msgspec.convert(table, _struct_of(declared))
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$")
-        raise ShapeError(what, where.rstrip("`").lstrip(".")) from None
+        what, where = str(error), ""
+        place = re.search(r" - at `(key` in `)?\$\.?(.*)`$", what)
+        if place:
+            what, where = what[: place.start()], place.group(2)
+        raise ShapeError(_words(what, _words_of(declared, where, bool(place and place.group(1)))), where) from None
+
+
+def told(what: str) -> str:
+    """A ShapeError's `what` where it is about a key that is unknown or missing; any other as it is."""
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)
+    if unknown:
+        return t("there is no key {name} here", name=unknown.group(1))
+    missing = re.fullmatch(r"Object missing required field `(.*)`", what)
+    return t("the key {name} is missing", name=missing.group(1)) if missing else what
+
+
+def _words(what: str, choices: list[str]) -> str:
+    """Msgspec's message in words; a key's, and one that is not known, as it is."""
+    kind = re.fullmatch(r"Expected `([\w |]+)`, got `(\w+)`", what)
+    wanted = [name for name in kind.group(1).split(" | ") if name != "null"] if kind else []
+    if kind and len(wanted) == 1 and wanted[0] in WANTED and kind.group(2) in FOUND:
+        return t("it must be {wanted}, and is {found}", wanted=t(WANTED[wanted[0]]), found=t(FOUND[kind.group(2)]))
+    length = re.fullmatch(r"Expected `array` of length (\d+), got (\d+)", what)
+    if length:
+        return t("it must be a list of {wanted}, and has {found}", wanted=length.group(1), found=length.group(2))
+    value = re.fullmatch(r"Invalid enum value (.*)", what, re.DOTALL)
+    if value and choices:
+        return t("{value} is none of {choices}", value=value.group(1).strip("'\""), choices=listed(choices))
+    return what
+
+
+def _words_of(declared: type[Value], where: str, key: bool) -> list[str]:
+    """The words that may stand at a place, or as a key of the table there; none where it takes any."""
+    hint: Any = declared
+    for name, inside in re.findall(r"(\w+)|(\[[^]]*\])", where):
+        inner = [one for one in get_args(hint) if one is not Ellipsis]
+        hint = inner[-1] if inside and inner else get_type_hints(hint).get(name) if isinstance(hint, type) else None
+        if isinstance(hint, types.UnionType) or get_origin(hint) is Union:
+            hint = next(one for one in get_args(hint) if one is not type(None))
+    if key:
+        hint = get_args(hint)[0] if get_args(hint) else None
+    return [str(one) for one in get_args(hint)] if get_origin(hint) is Literal else []
 
 
 def _struct_of(declared: type[Value]) -> type[msgspec.Struct]:

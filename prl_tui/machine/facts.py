@@ -28,12 +28,14 @@ class Known(Value):
     missing_files: tuple[str, ...] = ()
     missing_values: Mapping[str, tuple[str, ...]] = {}
     cut_paths: Mapping[str, tuple[str, ...]] = {}
+    odd_paths: Mapping[str, tuple[str, ...]] = {}
     given: tuple[Any, ...] = ()
     found: Mapping[str, tuple[str, ...]] = {}
     stack: str = ""
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    no_folder: str = ""
     environment: str = ""
     no_environment: str = ""
     silent_environment: str = ""
@@ -52,18 +54,21 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     swift = versions.get("ms-swift")
     stack = stacks.for_swift(swift) if swift and config.recipe.data.stack.startswith("swift") else ""
     known, seen = _given(config, here)
+    folder = base_of(config, here)
     return Known(
         rows=rows.training(seen, here),
         val_rows=rows.validation(seen, here),
         missing_files=_missing(seen, here),
-        missing_values=local_paths.missing(seen, base_of(config, here)),
-        cut_paths=local_paths.cut(seen, base_of(config, here)),
+        missing_values=local_paths.missing(seen, folder),
+        cut_paths=local_paths.cut(seen, folder),
+        odd_paths=_odd(seen, folder, known),
         given=known,
-        found=matches(config, base_of(config, here)),
+        found=matches(config, folder),
         stack=stack,
         versions=versions,
         pace=pace[0],
         pace_source=pace[1],
+        no_folder="" if paths.is_dir(folder) else str(folder),
         environment=f"{place}: {words}" if words else "",
         no_environment=place if python is None and plan.activation.kind else "",
         silent_environment=place if python is not None and found is None else "",
@@ -80,6 +85,12 @@ def _given(config: RunConfig, here: Path) -> tuple[tuple[Any, ...], RunConfig]:
 
     known = given_files.look(config, base_of(config, here))
     return known, given.effective(config, Facts(given=known))
+
+
+def _odd(config: RunConfig, base: Path, given: tuple[Any, ...]) -> dict[str, tuple[str, ...]]:
+    """Paths that are pipes or the like, but for config files that were looked at: those say so themselves."""
+    own = {template.key for template in config.recipe.data.write} if given else set()
+    return {key: told for key, told in local_paths.odd(config, base).items() if key not in own}
 
 
 def _written(config: RunConfig) -> frozenset[str]:
@@ -162,6 +173,7 @@ def here(
         pace_source=found.pace_source,
         stack=found.stack,
         versions=found.versions,
+        no_folder=found.no_folder,
         environment=found.environment,
         no_environment=found.no_environment,
         silent_environment=found.silent_environment,
@@ -169,6 +181,7 @@ def here(
         missing_files=found.missing_files,
         missing_values=found.missing_values,
         cut_paths=found.cut_paths,
+        odd_paths=found.odd_paths,
         given=found.given,
         found=found.found,
         inherited=inherited(os.environ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from prl_tui import regular
+from prl_tui import reasons, regular
 from prl_tui.core import accelerate, checks, flat_yaml, given
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
@@ -61,5 +61,5 @@ def _text(path: Path) -> str:
 def _unreadable(name: str, error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return t("{path} is not UTF-8 text.", path=name)
-    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    reason = reasons.of(error) if isinstance(error, OSError) else str(error)
     return t("{path} cannot be read: {reason}.", path=name, reason=reason)

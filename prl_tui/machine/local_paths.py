@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from prl_tui import regular
 from prl_tui.core import hub_paths
-from prl_tui.core.config import RunConfig
+from prl_tui.core.config import RunConfig, fill, template_keys
+from prl_tui.i18n import t
 from prl_tui.machine import paths
 
 LONGEST = 16
@@ -22,6 +24,28 @@ def missing(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:
         if names:
             found[key] = tuple(dict.fromkeys(names))
     return found
+
+
+def odd(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:
+    """Field → a sentence for each of its paths that is a pipe, a socket or a device; "" for a file of no field's.
+
+    A program would wait for a pipe, and each of its processes reads another part of it.
+    """
+    data = config.recipe.data
+    keys = dict.fromkeys((*data.hub, *data.batch.rows, *data.batch.validation))
+    named = [(key, name) for key in keys if key in config.settings and not config.follows(key)
+             for name in _items(config, key)]  # fmt: skip
+    for file in data.files:
+        key = next((key for key in template_keys(file) if key in config.settings), "")
+        named.append((key, fill(fill(file, config), config)))
+    found: dict[str, list[str]] = {}
+    for key, name in dict.fromkeys(named):
+        for reading in hub_paths.readings(name):
+            reason = regular.odd(base / paths.expanded(reading))
+            if reason:
+                found.setdefault(key, []).append(t("{path}: {reason}.", path=name, reason=reason))
+                break
+    return {key: tuple(sentences) for key, sentences in found.items()}
 
 
 def cut(config: RunConfig, base: Path) -> dict[str, tuple[str, ...]]:

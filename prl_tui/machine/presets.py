@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from prl_tui import atomic, regular
+from prl_tui import atomic, reasons, regular
 from prl_tui.core.catalog import read_toml
 from prl_tui.core.config import RunConfig, resolve
 from prl_tui.i18n import t
@@ -35,9 +35,9 @@ def save(path: Path, config: RunConfig, name: str) -> None:
     table[name] = {"values": _values(config)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(path, tomlkit.dumps(document))
+        atomic.write_behind(path, tomlkit.dumps(document))
     except OSError as error:
-        raise ValueError(t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)) from None
+        raise ValueError(t("{path} cannot be written: {reason}.", path=path, reason=reasons.of(error))) from None
 
 
 def nothing_to_save(config: RunConfig) -> str:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prl_tui import reasons
 from prl_tui.i18n import nt, t
 from prl_tui.lists import listed
 from prl_tui.runs import lock, proctree, records
@@ -209,7 +210,7 @@ def _unreserved(root: Path, problem: OSError) -> str:
         "The GPUs and the port of this run are not reserved, another launch may take them: "
         "{path} cannot be written: {reason}",
         path=_folder(root),
-        reason=problem.strerror or problem,
+        reason=reasons.of(problem),
     )
 
 

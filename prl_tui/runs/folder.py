@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prl_tui import reasons
 from prl_tui.i18n import t
 from prl_tui.runs import lock, records
 from prl_tui.runs.records import Broken
@@ -162,7 +163,7 @@ def _ended(record: Mapping[str, object]) -> Ended | Broken:
 def explain(broken: Broken) -> str:
     """What is wrong with a record, for a person."""
     if broken.code == "unreadable":
-        return t("{file} cannot be read: {reason}", file=broken.file, reason=broken.reason)
+        return t("{file} cannot be read: {reason}", file=broken.file, reason=reasons.told(broken.reason))
     if broken.code == "not-json":
         return t("{file} is damaged: {reason}", file=broken.file, reason=broken.reason)
     if broken.code == "newer":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prl_tui import atomic
+from prl_tui import atomic, reasons
 from prl_tui.i18n import t
 from prl_tui.machine import paths, session_end
 from prl_tui.runs import claims, lock, records, spawn, store
@@ -192,7 +192,7 @@ def _watch(folder: RunFolder, steps: int, scope: tuple[str, ...]) -> None:
     except OSError as problem:
         stop(folder, by="launch")
         raise LaunchError(
-            t("The run cannot be watched, so it was stopped: {reason}", reason=problem.strerror), folder
+            t("The run cannot be watched, so it was stopped: {reason}", reason=reasons.of(problem)), folder
         ) from problem
 
 
@@ -290,6 +290,13 @@ def _environment(folder: RunFolder, job: Job) -> dict[str, str]:
 
 
 def _no_room(path: Path, reason: str) -> str:
+    if _lacks_inodes(path):
+        return t(
+            "{path} has no room for a run: {reason}. No inodes are left there, one for each file: delete files that nobody "
+            "needs, or set XDG_STATE_HOME to a folder on another disk",
+            path=path,
+            reason=reason,
+        )
     return t(
         "{path} has no room for a run: {reason}. {n} KiB are needed there: make room, or set XDG_STATE_HOME to a folder "
         "on another disk",
@@ -299,10 +306,21 @@ def _no_room(path: Path, reason: str) -> str:
     )
 
 
+def _lacks_inodes(path: Path) -> bool:
+    """Whether the disk takes no further file; False where it does not count them (btrfs)."""
+    while not paths.exists(path) and path != path.parent:
+        path = path.parent
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return False
+    return found.f_files > 0 and found.f_favail == 0
+
+
 def _unwritable(path: Path, problem: OSError) -> str:
     if problem.errno in _FULL:
-        return _no_room(path, problem.strerror or str(problem))
-    return t("{path} cannot be written: {reason}", path=problem.filename or path, reason=problem.strerror or problem)
+        return _no_room(path, reasons.of(problem))
+    return t("{path} cannot be written: {reason}", path=problem.filename or path, reason=reasons.of(problem))
 
 
 def _sentence(refusal: spawn.Refusal, folder: RunFolder) -> str:
@@ -311,15 +329,19 @@ def _sentence(refusal: spawn.Refusal, folder: RunFolder) -> str:
         "no-interpreter": t(
             "{program} is there, but the interpreter that its first line names is not", program=refusal.file
         ),
-        "not-executable": t("{program} cannot be started: {reason}", program=refusal.file, reason=refusal.text),
+        "not-executable": t(
+            "{program} cannot be started: {reason}", program=refusal.file, reason=reasons.told(refusal.text)
+        ),
         "no-cwd": t("The working directory {path} is missing", path=refusal.file),
         "locked": t("This run is alive already"),
         "used": t("This run has been started before; start a new one"),
-        "no-room": _no_room(folder.path.parent, refusal.text),
-        "unwritable": t("{path} cannot be written: {reason}", path=refusal.file, reason=refusal.text),
+        "no-room": _no_room(folder.path.parent, reasons.told(refusal.text)),
+        "unwritable": t("{path} cannot be written: {reason}", path=refusal.file, reason=reasons.told(refusal.text)),
         "no-linux": t("Runs can be started on Linux only"),
         "no-python": t(
-            "Python cannot be started again ({program}): {reason}", program=refusal.file, reason=refusal.text
+            "Python cannot be started again ({program}): {reason}",
+            program=refusal.file,
+            reason=reasons.told(refusal.text),
         ),
     }
-    return sentences.get(refusal.code) or t("The supervisor did not start: {reason}", reason=refusal.text)
+    return sentences.get(refusal.code) or t("The supervisor did not start: {reason}", reason=reasons.told(refusal.text))

@@ -276,6 +276,14 @@ def reason(one: Overview) -> str:
     return one.cause.words() if one.cause is not None else one.status.detail
 
 
+def reason_or_code(one: Overview) -> str:
+    """`reason`; the exit code of a run that failed and of which nothing more is known."""
+    known, seen = reason(one), one.status
+    if known or seen.state not in {"failed", "finished-with-exit-error"} or seen.exit_code is None:
+        return known
+    return t("exit code {code}", code=seen.exit_code)
+
+
 def as_data(one: Overview) -> dict[str, Any]:
     """The contract of `runs --json`."""
     progress = one.view.progress
@@ -299,7 +307,7 @@ def as_data(one: Overview) -> dict[str, Any]:
         else None,
         "folder": str(one.folder.path),
         "host": one.host or one.status.host,
-        "detail": reason(one),
+        "detail": reason_or_code(one),
         "smoke": {"passed": one.smoke.passed, "reasons": list(one.smoke.reasons)} if one.smoke is not None else None,
     }
 

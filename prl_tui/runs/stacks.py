@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from prl_tui import atomic
+from prl_tui import atomic, reasons
 from prl_tui.i18n import t
 from prl_tui.runs import proctree, stop
 from prl_tui.runs.folder import RunFolder, Started, read_started
@@ -163,9 +163,7 @@ def _stack(spy: str, pid: int, rank: int | None) -> Stack:
     except subprocess.TimeoutExpired:
         return Stack(pid, rank, command, "", t("not read within {n} seconds: it waits in the kernel", n=int(WITHIN)))
     except OSError as error:
-        return Stack(
-            pid, rank, command, "", t("{path} cannot be run: {reason}", path=spy, reason=error.strerror or error)
-        )
+        return Stack(pid, rank, command, "", t("{path} cannot be run: {reason}", path=spy, reason=reasons.of(error)))
     if done.returncode == 0:
         return Stack(pid, rank, command, done.stdout)
     return Stack(pid, rank, command, "", _reason(done.stderr))
@@ -188,9 +186,7 @@ def _keep(folder: RunFolder, found: list[Stack]) -> Path:
         for one in found:
             atomic.write_text(place / f"{one.name}.txt", one.text or one.problem + "\n")
     except OSError as error:
-        raise StacksError(
-            t("{path} cannot be written: {reason}.", path=place, reason=error.strerror or error)
-        ) from None
+        raise StacksError(t("{path} cannot be written: {reason}.", path=place, reason=reasons.of(error))) from None
     return place
 
 

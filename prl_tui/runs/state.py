@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from prl_tui import reasons
 from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import nt, t
 from prl_tui.runs import lock, records
@@ -183,10 +184,12 @@ def _error_detail(ended: Ended) -> str:
     if ended.error_code == "no-cwd":
         return t("The working directory {path} is missing", path=ended.error_file)
     if ended.error_code == "not-executable":
-        return t("{program} cannot be started: {reason}", program=ended.error_file, reason=ended.error_text)
+        return t(
+            "{program} cannot be started: {reason}", program=ended.error_file, reason=reasons.told(ended.error_text)
+        )
     if ended.error_code == "supervisor-gone":
         return t("Its supervisor was gone, so the exit code is not known")
-    return t("Its supervisor failed and ended the run: {reason}", reason=ended.error_text)
+    return t("Its supervisor failed and ended the run: {reason}", reason=reasons.told(ended.error_text))
 
 
 def _broken(folder: RunFolder, broken: Broken) -> RunStatus:
@@ -217,7 +220,9 @@ def _alive(folder: RunFolder, started: Started, logged: bool | Callable[[], bool
     age = _age(folder, beat)
     said = last_word(folder)
     detail = (
-        t("It has ended, but its end cannot be written down: {reason}", reason=said[1]) if said else _beat_detail(beat)
+        t("It has ended, but its end cannot be written down: {reason}", reason=reasons.told(said[1]))
+        if said
+        else _beat_detail(beat)
     )
     if age is not None and age > _SILENT:
         detail = t("Its supervisor has not reported for {n} s", n=round(age))

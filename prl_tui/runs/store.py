@@ -10,6 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from prl_tui import reasons
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs import lock, records
@@ -130,7 +131,7 @@ def remove(folder: RunFolder) -> Kept | None:
         with contextlib.suppress(OSError):
             hidden.rename(folder.path)
         path = str(problem.filename or folder.path).replace(hidden.name, folder.id)
-        return Kept(t("{path} cannot be removed: {reason}", path=path, reason=problem.strerror or problem))
+        return Kept(t("{path} cannot be removed: {reason}", path=path, reason=reasons.of(problem)))
     return None
 
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from prl_tui import reasons
 from prl_tui.core import assess
 from prl_tui.core.config import RunConfig
 from prl_tui.core.flags import SUBCOMMANDS
@@ -51,7 +52,7 @@ def run(
         except LaunchError as error:
             return Trial("unstartable", words=(error.sentence,))
         except OSError as error:
-            return Trial("unstartable", words=(f"{error.filename or ''}: {error.strerror or error}",))
+            return Trial("unstartable", words=(f"{error.filename or ''}: {reasons.of(error)}",))
 
 
 class _Child:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from prl_tui import reasons
 from prl_tui.telemetry.console import ConsoleFormat, ConsoleReader
 from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
 from prl_tui.telemetry.escapes import plain
@@ -215,7 +216,7 @@ class RunReader:
             step_seconds=self._pace.step_seconds,
             report_seconds=self._pace.report_seconds,
             behind=any(file.behind for file in files),
-            problems=tuple(str(problem) for file in files for problem in file.problems),
+            problems=tuple(reasons.of_file(problem) for file in files for problem in file.problems),
         )
 
 

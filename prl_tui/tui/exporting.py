@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prl_tui import atomic, regular
+from prl_tui import atomic, reasons, regular
 from prl_tui.export.formats import SUFFIX, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
@@ -40,7 +39,7 @@ def _ask(app: PrlApp, name: str, exported: Export, text: str, problem: str = "")
         try:
             old = regular.read_bytes(path).decode("utf-8", "replace") if paths.exists(path) else None
         except OSError as error:
-            return t("{path} cannot be read: {reason}.", path=path, reason=error.strerror or error)
+            return t("{path} cannot be read: {reason}.", path=path, reason=reasons.of(error))
         if old is None or old == exported.text:
             return _put(app, path, exported)
         others.append(old)
@@ -82,9 +81,8 @@ def _replace(app: PrlApp, name: str, exported: Export, given: str, old: str) -> 
 def _put(app: PrlApp, path: Path, exported: Export) -> str:
     """Write it and say so; why that is impossible, or ""."""
     try:
-        real = Path(os.path.realpath(path))  # the file behind a link, so that the link stays
-        atomic.write_text(real, exported.text, 0o755 if exported.executable else 0o644)
+        atomic.write_behind(path, exported.text, 0o755 if exported.executable else 0o644)
     except OSError as error:
-        return t("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error)
+        return t("{path} cannot be written: {reason}.", path=path, reason=reasons.of(error))
     app.tell(t("wrote {path}", path=paths.here() / path))
     return ""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from prl_tui import reasons
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Report
 from prl_tui.core.plan import LaunchPlan, build
@@ -177,7 +178,7 @@ class Launching:
                 self._app.call_later(self._app.tell, error.sentence, "error")
                 return
             except OSError as error:
-                told = t("{path} cannot be written: {reason}", path=error.filename, reason=error.strerror or error)
+                told = t("{path} cannot be written: {reason}", path=error.filename, reason=reasons.of(error))
                 self._app.call_later(self._app.tell, told, "error")
                 return
             finally:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from prl_tui import atomic
-from prl_tui.cli import main
+from prl_tui.cli import main, writing
 
 BASH = ("export", "prl-grpo/standard-4gpu", "--format", "bash")
 
@@ -80,6 +81,26 @@ def test_a_pipe_is_written_to_and_not_replaced(script: Callable[..., object], tm
     finally:
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(script: Callable[..., object], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code, line = code_and_sentence(script(*BASH, "-o", str(pipe), "--overwrite"))
+    assert (code, line) == (4, f"prl-tui: {pipe} is a named pipe that nobody reads: start its reader first.")
+
+
+def test_a_reader_that_is_slow_gets_all_of_it(tmp_path: Path) -> None:
+    pipe, text = tmp_path / "pipe", "x" * 300_000  # more than a pipe holds
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(end, True)
+    with (tmp_path / "got").open("wb") as got:
+        reader = subprocess.Popen(["sh", "-c", "sleep 0.3; cat"], stdin=end, stdout=got)
+    assert writing.write(pipe, text, executable=False, overwrite=False) == 0
+    os.close(end)
+    assert reader.wait(20) == 0
+    assert (tmp_path / "got").read_text() == text
 
 
 @pytest.mark.parametrize("name", [".", "no/such/folder/x.sh", "a" * 300, "file/x.sh"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -74,8 +75,26 @@ def test_what_needs_no_folder_works(gone, words):
 @pytest.mark.parametrize("way", ["--detach", "--foreground"])
 def test_a_launch_says_what_is_missing(gone, way):
     done = gone("launch", "demo", "--no-probe", way)
-    assert done.returncode == 4
-    assert done.stderr.splitlines()[-1] == f"prl-tui: The working directory {gone.folder} (deleted) is missing"
+    assert done.returncode == 1
+    assert f"✗ The working directory {gone.folder} (deleted) is missing." in done.stderr
+
+
+@pytest.mark.slow
+def test_a_check_for_this_box_says_what_a_launch_would(gone):
+    done = gone("check", "demo", "--here")
+    assert done.returncode == 1
+    assert f"✗ The working directory {gone.folder} (deleted) is missing." in done.stdout
+
+
+def test_a_working_directory_that_is_missing_is_an_error_of_its_field(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = cli("check", "prl-grpo/standard-4gpu", "--here", "--json", "--set", "workdir=none")
+    found = [one for one in json.loads(done.out)["findings"] if one["code"] == "folder-missing"]
+    assert [(one["severity"], one["field"], str(tmp_path / "none") in one["message"]) for one in found] == [
+        ("error", "workdir", True)
+    ]
+    done = cli("check", "prl-grpo/standard-4gpu", "--here", "--json", "--set", f"workdir={tmp_path}")
+    assert "folder-missing" not in done.out
 
 
 @pytest.mark.slow

@@ -66,6 +66,22 @@ def test_a_long_name_is_cut_wherever_it_stands(cli: Callable[..., object], tmp_p
     assert max(map(len, told)) < 500
 
 
+@pytest.mark.parametrize(("option", "text"), [("--set", "=1"), ("--set", " =1"), ("--unset", "")])
+def test_an_empty_name_is_said_as_such(cli: Callable[..., object], option: str, text: str) -> None:
+    result = cli("check", "demo", option, text)
+    assert (result.code, result.out) == (2, "")  # type: ignore[attr-defined]
+    assert result.err.startswith(f"prl-tui: {option}: the name of the field is empty; ")  # type: ignore[attr-defined]
+
+
+def test_empty_names_in_presets_of_ones_own_are_said_as_such(cli: Callable[..., object], config_dir: Path) -> None:
+    (config_dir / "presets").mkdir()
+    (config_dir / "presets" / "a.toml").write_text('schema = 1\nextends = ""\n[presets.x.values]\nseed = 1\n')
+    (config_dir / "presets" / "b.toml").write_text('schema = 1\nextends = "demo"\n[presets.x.values]\n"" = 1\n')
+    told = cli("recipes").err  # type: ignore[attr-defined]
+    assert "a.toml: extends: the name of the recipe is empty." in told
+    assert "b.toml: presets.x.values: the name of a field is empty." in told
+
+
 VALUES = {
     "seed = 99999999999999999999": "“99999999999999999999” is too large; 2147483647 is the greatest that works.",
     'seed = "99999999999999999999"': "“99999999999999999999” is too large; 2147483647 is the greatest that works.",

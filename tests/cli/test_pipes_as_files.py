@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -80,6 +81,29 @@ def test_a_config_file_that_is_a_pipe_is_a_finding(
     result = cli("check", "vlm-sft", "--set", "config=mine.yaml")
     assert result.code == 1  # type: ignore[attr-defined]
     assert "mine.yaml cannot be read: it is a named pipe" in result.out  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("make", "words"), SPECIAL)
+@pytest.mark.parametrize(
+    ("source", "field"),
+    [("swift-sft/lora-1gpu", "dataset"), ("swift-grpo", "model"), ("prl-grpo/standard-4gpu", "dataset")],
+)
+def test_data_that_are_a_pipe_are_an_error_here(
+    cli: Callable[..., object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[Path], None],
+    words: str,
+    source: str,
+    field: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(Path("d.jsonl"))
+    result = cli("check", source, "--here", "--json", "--set", f"{field}=d.jsonl")
+    found = [one for one in json.loads(result.out)["findings"] if one["code"] == "file-odd"]  # type: ignore[attr-defined]
+    assert [(one["field"], one["severity"], one["message"]) for one in found] == [
+        (field, "error", f"d.jsonl: {words}.")
+    ]
 
 
 @pytest.mark.parametrize("name", ["d.jsonl", "d.csv", "d.parquet"])

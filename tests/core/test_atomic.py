@@ -61,3 +61,27 @@ def test_two_threads_that_write_one_file_leave_one_of_their_texts(tmp_path):
         thread.join()
     assert path.read_text() in texts
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_file_behind_a_link_is_written_and_the_link_stays(tmp_path):
+    real, link = tmp_path / "dotfiles" / "real", tmp_path / "link"
+    real.parent.mkdir()
+    link.symlink_to("dotfiles/real")
+    atomic.write_behind(link, "first")  # the link dangles
+    real.chmod(0o640)
+    atomic.write_behind(link, "second")
+    assert link.is_symlink()
+    assert (real.read_text(), mode(real)) == ("second", 0o640)
+    atomic.write_json(link, [])
+    assert (link.is_symlink(), real.read_text()) == (True, "[]\n")
+
+
+def test_links_that_cannot_be_followed_stay(tmp_path):
+    circle, nowhere = tmp_path / "circle", tmp_path / "nowhere"
+    circle.symlink_to(circle)
+    nowhere.symlink_to(tmp_path / "missing" / "file")
+    for link, reason in ((circle, "Too many levels"), (nowhere, "No such file")):
+        with pytest.raises(OSError, match=reason):
+            atomic.write_behind(link, "text")
+        assert link.is_symlink()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["circle", "nowhere"]

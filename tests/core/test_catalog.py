@@ -117,7 +117,7 @@ BROKEN = {
     "blank": (" \n\n", "is empty"),
     "noise": (NOISE, "not UTF-8"),
     "ascii-noise": (bytes(b % 95 + 32 for b in NOISE[:100_000]) * 100, "line 1: not TOML"),
-    "deep": ("x = " + "[" * 100_000, "not TOML"),
+    "deep": ("x = " + "[" * 100_000, "too deep for a config"),
     "digits": ("x = 1" + "0" * 5000, "not TOML"),
 }
 

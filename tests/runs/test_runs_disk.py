@@ -117,6 +117,16 @@ def test_a_run_cannot_start_on_a_full_disk_and_says_why(small):
     assert list((small / "runs").iterdir()) == [], "no run of which nobody knows anything"
 
 
+def test_a_disk_without_inodes_is_named_as_such(small):
+    subprocess.run(["mount", "-o", "remount,nr_inodes=3", small], check=True)
+    for n in range(2):
+        (small / f"{n}").touch()
+    with pytest.raises(launcher.LaunchError) as caught:
+        launcher.start(small / "runs", launcher.Job(("true",)))
+    assert "No space left on device. No inodes are left there" in caught.value.sentence
+    assert "KiB" not in caught.value.sentence
+
+
 def test_a_launch_that_gets_no_further_than_its_folder_leaves_none(tmp_path, monkeypatch):
     """The disk fills up between the run's own record and its first log: no lock file can be made."""
 

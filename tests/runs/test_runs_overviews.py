@@ -89,3 +89,16 @@ def test_no_descriptor_stays_open_between_two_looks(root):
     for _ in range(3):
         looks.look()
     assert psutil.Process().num_fds() == before
+
+
+@pytest.mark.parametrize("code", [3, 255])
+def test_a_run_that_failed_without_a_word_says_its_exit_code(root, code):
+    ended(launcher.start(root, launcher.Job((sys.executable, "-c", f"raise SystemExit({code})"))))
+    [one] = overview.overviews(root)
+    assert (one.status.state, overview.reason_or_code(one)) == ("failed", f"exit code {code}")
+    assert overview.as_data(one)["detail"] == f"exit code {code}"
+
+
+def test_a_run_that_went_well_has_no_reason(root):
+    ended(launcher.start(root, launcher.Job((sys.executable, "-c", "print('done')"))))
+    assert overview.reason_or_code(overview.overviews(root)[0]) == ""

@@ -18,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from prl_tui import reasons
 from prl_tui.telemetry.escapes import decode
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Paint, Span
@@ -291,7 +292,7 @@ class LogPane(ScrollView, can_focus=True):
     def _nothing(self) -> str:
         """What stands where no line is."""
         problem = self._source.problem if self._source else None
-        return str(problem) if problem else self.placeholder
+        return reasons.of_file(problem) if problem else self.placeholder
 
     def _strip(self, raw: bytes, paint: Paint, line: int) -> Strip:
         current = line == self.current_line
