@@ -130,6 +130,8 @@ def no_recipe(name: str, catalog: Catalog) -> str:
     """One sentence: there is no such recipe, and the nearest one that exists."""
     near, name = nearest(name, list(catalog.recipes)), cut(name)
     known = listed(sorted(catalog.recipes))
+    if not name.strip():
+        return t("the name of the recipe is empty; there are {known}.", known=known)
     if near:
         return t("there is no recipe named {name}; did you mean {near}?", name=name, near=near)
     return t("there is no recipe named {name}; there are {known}.", name=name, known=known)
@@ -145,6 +147,8 @@ def no_preset(name: str, recipe: str, known: list[str]) -> str:
 
 def no_field(config: RunConfig, name: str) -> str:
     """One sentence: the recipe has no such field, and the nearest one."""
+    if not name.strip():
+        return t("the name of a field is empty; `prl-tui presets {recipe}` lists them.", recipe=config.recipe.name)
     near, name = nearest_key(config.recipe, name), cut(name)
     recipe = config.recipe.name
     if near:

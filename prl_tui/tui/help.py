@@ -24,8 +24,7 @@ def configure_help(field: str = "") -> str:
             t("T  smoke test: two steps that log, evaluate and save"),
             t("e  export: all formats            s  save as a preset of your own"),
             t("p  presets                        r  next recipe"),
-            t("v  preview: command, bash, TOML   d  the whole verdict"),
-            t("[ ]  the preview's format before or after"),
+            t("v [ ]  preview, in its formats    d  the whole verdict"),
             t("R  runs        w  watch the last run               q  quit; runs go on"),
             "",
             t("← stands before the preset's value where yours differs; then who changed it."),
@@ -36,7 +35,7 @@ def configure_help(field: str = "") -> str:
 
 def export_help() -> str:
     """Help of the export screen."""
-    return "\n".join(
+    return _in_columns(
         [
             t("Export: what each format would write, and what it cannot carry."),
             "",

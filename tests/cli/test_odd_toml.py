@@ -24,6 +24,8 @@ FILES = {
     "octal in a list": ("seed = [1, 0o" + "7" * 9000 + "]", "seed: this number has too many digits"),
     "decimal": ("seed = 1" + "0" * 9000, "not TOML: a number has too many digits"),
     "unknown": (f"{LONG} = 1", "has no field named kkk"),
+    "nameless": ('"" = 1', "the name of a field is empty; `prl-tui presets prl-grpo` lists them."),
+    "blank": ('" " = 1', "the name of a field is empty"),
 }
 
 

@@ -251,7 +251,7 @@ async def test_the_help_of_export_names_its_keys_and_goes_back_to_it(app, size):
     async with app().run_test(size=size) as pilot:
         await configure(pilot)
         shown = await export(pilot)
-        assert "? help" in lines(pilot.app)[-1]
+        await wait_for(pilot, lambda: "? help" in lines(pilot.app)[-1], "the keys")
         await pilot.press("question_mark")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Help), "the help")
         for words in export_help().split("\n"):
