@@ -25,7 +25,7 @@ def configure_help(field: str = "") -> str:
             t("e  export: all formats            s  save as a preset of your own"),
             t("p  presets                        r  next recipe"),
             t("v [ ]  preview, in its formats    d  the whole verdict"),
-            t("R  runs        w  the last run                     q  quit; runs go on"),
+            t("R w  runs, and the last of them   q  quit; runs go on"),
             "",
             t("← stands before the preset's value where yours differs; then who changed it."),
             t("The verdict is for any platform; its first line speaks of this box too."),
