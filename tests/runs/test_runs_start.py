@@ -335,7 +335,17 @@ def test_the_supervisor_is_the_package_that_started_it_whatever_lies_around(root
     # a copy of the package that only PYTHONPATH knows, and a working directory that shadows the standard library
     home = tmp_path / "site"
     package = Path(launcher.__file__).parents[1]
-    for name in ("__init__.py", "atomic.py", "i18n.py", "lists.py", "reasons.py", "regular.py", "core", "machine", "runs"):
+    for name in (
+        "__init__.py",
+        "atomic.py",
+        "i18n.py",
+        "lists.py",
+        "reasons.py",
+        "regular.py",
+        "core",
+        "machine",
+        "runs",
+    ):
         target = home / "prl_tui" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(package / name) if name != "runs" else target.mkdir()
