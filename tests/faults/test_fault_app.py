@@ -69,6 +69,11 @@ def test_every_key_arrives_after_the_app_was_stopped_and_continued(terminal):  #
         screen.kill(signal.SIGSTOP)
         until(lambda: psutil.Process(screen.child.pid).status() == psutil.STATUS_STOPPED, "that it is stopped")
         screen.kill(signal.SIGCONT)
+    drawn = -1
+    while drawn != len(screen.raw):  # a person types once the screen is back; what comes before, Textual flushes
+        drawn = len(screen.raw)
+        for _ in range(10):
+            screen.read(0.1)
     screen.keys("/")
     screen.wait("find a setting", "the finder")
     screen.keys(*"save_steps")
