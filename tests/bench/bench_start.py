@@ -111,7 +111,7 @@ def frames(environment, folder, starts):
         start = time.perf_counter()
         terminal = Terminal([script()], SIZE, environment, folder)
         first.append(shown(terminal, "standard-4gpu", start))
-        shown(terminal, "no errors", start)
+        shown(terminal, "looking at this box", start)
         terminal.child.send("3")
         usable.append(shown(terminal, "✗ 1 error", start))
         terminal.close()

@@ -108,8 +108,7 @@ class ConfigureScreen(Place):
         self._ready = True
         self.form.focus()
         self.update()
-        self._look_at_gpus()
-        self.set_interval(1.0, self._look_at_gpus)
+        self._look_on()
         self.presets.look_at_files()
 
     # --- parts ----------------------------------------------------------------------------------------------------
@@ -162,6 +161,11 @@ class ConfigureScreen(Place):
         self.query_one(TopBar).say(configure_words.about(self.session))
         self._say("#preset-line", configure_words.preset_line(self.session.config))
 
+    def _look_on(self) -> None:
+        """Look at the box again and again, ten times as often until all of it is known."""
+        self._look_at_gpus()
+        self.set_timer(0.1 if self._looked is None else 1.0, self._look_on)
+
     def _look_at_gpus(self) -> None:
         """Draw what the box's GPUs are doing; the verdict on this box follows."""
         from prl_tui.machine.gpus import GpuSnapshot
@@ -174,8 +178,7 @@ class ConfigureScreen(Place):
         box, config, before = self.prl.box, self.session.config, self._looked
         self._looked = box.subject(config) if snapshot is not None and box.known(config) else None
         facts = box.facts(config, snapshot) if snapshot is not None else None
-        table = cast("GpuTable", self.query_one("#gpus"))
-        table.show(reading)
+        cast("GpuTable", self.query_one("#gpus")).show(reading)
         words = reading.problem or (summary(reading.snapshot) if reading.snapshot else t("looking at the GPUs …"))
         self._say("#gpu-line", Content(safe(words)))
         if facts is not None and (facts != self.session.facts or self._looked != before):
