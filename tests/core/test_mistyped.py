@@ -10,20 +10,7 @@ import pytest
 from prl_tui import i18n
 from prl_tui.core import catalog, mistakes
 from prl_tui.core.recipe import RecipeFile
-
-RECIPE = """
-schema = 1
-name = "mine"
-title = { en = "mine", zh = "我的" }
-launcher = "python"
-[program.python]
-script = "train.py"
-[[field]]
-key = "lr"
-type = "float"
-group = "schedule"
-label = { en = "rate", zh = "学习率" }
-"""
+from tests.core.test_catalog import RECIPE
 
 FILES = {
     "fields": (
