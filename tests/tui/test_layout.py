@@ -6,7 +6,6 @@ import re
 import sys
 
 import pytest
-from textual.widgets import Footer
 
 from prl_tui.machine import paths
 from prl_tui.runs import launcher
@@ -15,13 +14,14 @@ from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.export import ExportScreen
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
+from prl_tui.tui.widgets.key_line import KeyLine
 from tests.tui.driving import configure, lines, screen, wait_for
 
 SIZES = [(w, h) for w in (80, 99, 100, 149, 150) for h in (24, 30, 40)] + [(79, 24), (160, 45)]
 LEAVES = {
     "configure": ("TopBar", "#gpu-line", "#gpus", "#preset-line", "#presets", "#settings", "#about", "#verdict",
-                  "#preview", "Footer"),
-    "watch": ("TopBar", "#head", "#gpus", "#curves", "#second", "#logs", "#health", "Footer"),
+                  "#preview", "KeyLine"),
+    "watch": ("TopBar", "#head", "#gpus", "#curves", "#second", "#logs", "#health", "KeyLine"),
 }  # fmt: skip
 
 
@@ -74,7 +74,7 @@ async def test_configure_shows_the_essential_at_every_size_and_during_resizes(ap
             await pilot.resize_terminal(*size)
             await settled(pilot, place, LEAVES["configure"], size)
             seen = in_sight(place, LEAVES["configure"])
-            assert {"TopBar", "#settings", "#verdict", "Footer"} <= set(seen), size
+            assert {"TopBar", "#settings", "#verdict", "KeyLine"} <= set(seen), size
             assert ("#gpus" in seen) != ("#gpu-line" in seen), size
             assert ("#presets" in seen) != ("#preset-line" in seen), size
             text = screen(pilot.app)
@@ -97,8 +97,8 @@ async def test_the_footer_of_each_screen_fits(app, width):
         pilot.app.open_run(launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "print(1)"))))
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
         await wait_for(pilot, lambda: "q leave" in screen(pilot.app).split("\n")[-1], "the whole footer")
-        footer = pilot.app.screen.query_one(Footer)
-        assert footer.virtual_size.width <= width
+        keys = pilot.app.screen.query_one(KeyLine)
+        assert keys.fitting() == keys._keys
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ async def test_watch_shows_the_essential_at_every_size_and_during_resizes(app):
             await pilot.resize_terminal(*size)
             await settled(pilot, place, LEAVES["watch"], size)
             seen = in_sight(place, LEAVES["watch"])
-            assert {"TopBar", "#head", "#logs", "#health", "Footer"} <= set(seen), size
+            assert {"TopBar", "#head", "#logs", "#health", "KeyLine"} <= set(seen), size
             if size[0] >= 100:
                 assert {"#gpus", "#curves"} <= set(seen), size
             assert folder.id in screen(pilot.app), size

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 VIEWS = ("-presets", "-preview", "-full-verdict")
 """Classes that show one pane alone where there is little room."""
+LOOK_AFTER = 0.15
+"""Seconds from the whole form to the first look at the box: its imports would keep the first keys waiting."""
 
 
 class ConfigureScreen(Place):
@@ -73,7 +75,7 @@ class ConfigureScreen(Place):
         """The first paint: the presets. The rest is mounted right after it."""
         self.fit_terminal()
         yield TopBar("configure")
-        yield Static(Content(t("looking at the GPUs …")), id="gpu-line")
+        yield Static(configure_words.gpu_line(None), id="gpu-line")
         yield Static(id="preset-line")
         with Container(id="middle"):
             yield PresetTable(self.session.catalog, id="presets")
@@ -94,6 +96,7 @@ class ConfigureScreen(Place):
 
     async def _mount_rest(self) -> None:
         from prl_tui.tui.widgets.gpu_table import CONFIGURE, GpuTable
+        from prl_tui.tui.widgets.key_line import KeyLine
         from prl_tui.tui.widgets.preview import Preview
         from prl_tui.tui.widgets.settings_form import SettingsForm
         from prl_tui.tui.widgets.verdict_view import VerdictView
@@ -104,12 +107,12 @@ class ConfigureScreen(Place):
         middle = self.query_one("#middle")
         await self.mount(gpus, after="#gpu-line")
         await middle.mount(centre, VerdictView(id="verdict"))
-        await self.mount(Preview(id="preview"), Footer(show_command_palette=False), after="#middle")
+        await self.mount(Preview(id="preview"), KeyLine(), after="#middle")
         self._ready = True
         self.form.focus()
         self.update()
-        self._look_on()
-        self.presets.look_at_files()
+        for look in (self._look_on, self.presets.look_at_files):
+            self.set_timer(LOOK_AFTER, look)
 
     # --- parts ----------------------------------------------------------------------------------------------------
 
@@ -149,7 +152,7 @@ class ConfigureScreen(Place):
         self._about()
         if self._fixable != (verdict.first_fix is not None):
             self._fixable = verdict.first_fix is not None
-            self.refresh_bindings()  # it makes the whole footer anew: not at every keystroke
+            self.refresh_bindings()  # all of them are asked: not at every keystroke
 
     def _say(self, where: str, words: Content) -> None:
         """Put words on a line; the same ones again cost no layout."""
@@ -169,7 +172,6 @@ class ConfigureScreen(Place):
     def _look_at_gpus(self) -> None:
         """Draw what the box's GPUs are doing; the verdict on this box follows."""
         from prl_tui.machine.gpus import GpuSnapshot
-        from prl_tui.tui.widgets.gpu_table import summary
 
         reading = self.prl.gpu_reading()
         snapshot = reading.snapshot
@@ -179,8 +181,7 @@ class ConfigureScreen(Place):
         self._looked = box.subject(config) if snapshot is not None and box.known(config) else None
         facts = box.facts(config, snapshot) if snapshot is not None else None
         cast("GpuTable", self.query_one("#gpus")).show(reading)
-        words = reading.problem or (summary(reading.snapshot) if reading.snapshot else t("looking at the GPUs …"))
-        self._say("#gpu-line", Content(safe(words)))
+        self._say("#gpu-line", configure_words.gpu_line(reading))
         if facts is not None and (facts != self.session.facts or self._looked != before):
             self.session.facts = facts
             self.update()

@@ -13,6 +13,7 @@ from prl_tui.tui.cells import safe
 
 if TYPE_CHECKING:
     from prl_tui.core.config import RunConfig
+    from prl_tui.machine.gpu_feed import Reading
     from prl_tui.tui.session import Session, Verdict
 
 
@@ -51,3 +52,12 @@ def wanted_gpus(session: Session) -> set[int] | None:
     spec = session.config.value("cuda_visible_devices")
     entries = read(spec, len(facts.gpus)).entries if spec is not None else [gpu.index for gpu in facts.gpus]
     return {gpu.index for gpu in facts.gpus if gpu.index in entries or gpu.uuid in entries}
+
+
+def gpu_line(reading: Reading | None) -> Content:
+    """The GPUs in one line, where there is no room for their table."""
+    if reading is None or (reading.snapshot is None and not reading.problem):
+        return Content(t("looking at the GPUs …"))
+    from prl_tui.tui.widgets.gpu_table import summary
+
+    return Content(safe(reading.problem or summary(reading.snapshot)))

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from prl_tui.core import words
 from prl_tui.export.formats import FORMATS
@@ -18,6 +18,7 @@ from prl_tui.i18n import nt, t
 from prl_tui.tui.cells import fit, safe, wrap
 from prl_tui.tui.screens.dialogs import Dialog
 from prl_tui.tui.screens.place import HEIGHTS, WIDTHS
+from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.preview import TextRows
 from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 
@@ -167,7 +168,7 @@ class ExportScreen(Dialog[None]):
             yield FormatList([Choice(name, one.suffix, one.refused(self._plan)) for name, one in FORMATS.items()])
             yield TextRows(id="export-text")
         yield LossRows()
-        yield Footer(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """The first format's text."""

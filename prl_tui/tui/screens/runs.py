@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import Footer
 
 from prl_tui.i18n import t
 from prl_tui.runs import overview
@@ -19,6 +18,7 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import State
 from prl_tui.tui.cells import fit
 from prl_tui.tui.screens.place import Place
+from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 from prl_tui.tui.widgets.top_bar import TopBar
 
@@ -190,7 +190,7 @@ class RunsScreen(Place):
         yield TopBar("runs")
         yield RunList()
         yield RunNote()
-        yield Footer(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Read the runs now and again, off this thread."""

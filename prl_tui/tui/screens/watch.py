@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content, Span
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from prl_tui.i18n import t
 from prl_tui.runs.folder import RunFolder
@@ -25,6 +25,7 @@ from prl_tui.tui.run_words import closing, head, health, ranks_by_gpu
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
+from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.log_pane import screen_is_behind
 from prl_tui.tui.widgets.log_tabs import LogTabs, tabs_of
 from prl_tui.tui.widgets.log_view import LogView
@@ -100,7 +101,7 @@ class WatchScreen(Place):
                 yield LogTabs()
                 yield LogView(id="log")
         yield Static(id="health")
-        yield Footer(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Start the two clocks: the logs', and everybody else's."""
