@@ -38,7 +38,8 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
             raise ValueError(_other_kind(path, table)) from None
         unknown = [key for key in table if key not in ConfigFile.declared_fields]
         if unknown:
-            raise mistakes.SeveralError([_no_key(path, key) for key in unknown], path) from None
+            wrong = [_no_key(path, key) for key in unknown]
+            raise mistakes.SeveralError([*wrong, *_strange(path, table, catalog)], path) from None
         raise ValueError(_shape(path, error.what, error.where)) from None
     data = ConfigFile(**table)
     recipe = catalog.find(data.recipe)
@@ -47,9 +48,9 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
     if data.preset and data.preset not in recipe.presets:
         raise ValueError(f"{path}: preset: {no_preset(data.preset, recipe.name, list(recipe.presets))}")
     config = resolve(recipe, data.preset)
-    strange = [name for name in data.values if find_key(recipe, name) is None]
+    strange = _strange(path, table, catalog)
     if strange:
-        raise mistakes.SeveralError([f"{path}: values: {no_field(config, name)}" for name in strange], path)
+        raise mistakes.SeveralError(strange, path)
     changes: dict[str, object] = {}
     named: dict[str, str] = {}
     for name, raw in data.values.items():
@@ -62,6 +63,16 @@ def read(path: Path, catalog: Catalog) -> RunConfig:
         changes[key] = None if raw == "" and recipe.by_key[key].type not in {"str", "path"} else raw
     known = {key: raw for key, raw in changes.items() if not _same_as_preset(config, key, raw, data.sources)}
     return config.with_values(known, Source.FILE, dict.fromkeys(known, str(path)))
+
+
+def _strange(path: Path, table: Mapping[str, Any], catalog: Catalog) -> list[str]:
+    """A sentence for each name under `values` that no field of the recipe has, as far as the recipe is known."""
+    found = catalog.find(str(table.get("recipe")))
+    given = table.get("values")
+    if found is None or not isinstance(given, dict):
+        return []
+    config = resolve(found)
+    return [f"{path}: values: {no_field(config, name)}" for name in given if find_key(found, name) is None]
 
 
 def edited(path: Path) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import types
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from prl_tui.core.value import Value
 from prl_tui.i18n import mark, t
-from prl_tui.lists import listed
 
 WANTED = {
     "str": mark("a text in quotes"),
@@ -42,6 +41,7 @@ class ShapeError(ValueError):
     """A table of the wrong shape: what is wrong, and where (a key path such as `field[3].type`; "" for the top).
 
     `what` is words for a person, but for a key that is unknown or missing: there it is msgspec's, and `told` has the words.
+    A value that is none of few is msgspec's too: `core.mistakes` names it, with all others like it.
     """
 
     def __init__(self, what: str, where: str) -> None:
@@ -55,10 +55,10 @@ def check(table: object, declared: type[Value]) -> None:
         msgspec.convert(table, _struct_of(declared))
     except msgspec.ValidationError as error:
         what, where = str(error), ""
-        place = re.search(r" - at `(key` in `)?\$\.?(.*)`$", what)
+        place = re.search(r" - at `(?:key` in `)?\$\.?(.*)`$", what)
         if place:
-            what, where = what[: place.start()], place.group(2)
-        raise ShapeError(_words(what, _words_of(declared, where, bool(place and place.group(1)))), where) from None
+            what, where = what[: place.start()], place.group(1)
+        raise ShapeError(_words(what), where) from None
 
 
 def told(what: str) -> str:
@@ -70,7 +70,7 @@ def told(what: str) -> str:
     return t("the key {name} is missing", name=missing.group(1)) if missing else what
 
 
-def _words(what: str, choices: list[str]) -> str:
+def _words(what: str) -> str:
     """Msgspec's message in words; a key's, and one that is not known, as it is."""
     kind = re.fullmatch(r"Expected `([\w |]+)`, got `(\w+)`", what)
     wanted = [name for name in kind.group(1).split(" | ") if name != "null"] if kind else []
@@ -79,23 +79,7 @@ def _words(what: str, choices: list[str]) -> str:
     length = re.fullmatch(r"Expected `array` of length (\d+), got (\d+)", what)
     if length:
         return t("it must be a list of {wanted}, and has {found}", wanted=length.group(1), found=length.group(2))
-    value = re.fullmatch(r"Invalid enum value (.*)", what, re.DOTALL)
-    if value and choices:
-        return t("{value} is none of {choices}", value=value.group(1).strip("'\""), choices=listed(choices))
     return what
-
-
-def _words_of(declared: type[Value], where: str, key: bool) -> list[str]:
-    """The words that may stand at a place, or as a key of the table there; none where it takes any."""
-    hint: Any = declared
-    for name, inside in re.findall(r"(\w+)|(\[[^]]*\])", where):
-        inner = [one for one in get_args(hint) if one is not Ellipsis]
-        hint = inner[-1] if inside and inner else get_type_hints(hint).get(name) if isinstance(hint, type) else None
-        if isinstance(hint, types.UnionType) or get_origin(hint) is Union:
-            hint = next(one for one in get_args(hint) if one is not type(None))
-    if key:
-        hint = get_args(hint)[0] if get_args(hint) else None
-    return [str(one) for one in get_args(hint)] if get_origin(hint) is Literal else []
 
 
 def _struct_of(declared: type[Value]) -> type[msgspec.Struct]:

@@ -6,6 +6,7 @@ thread with a deadline.
 
 from __future__ import annotations
 
+import re
 import resource
 import socket
 import threading
@@ -90,7 +91,8 @@ def nvml(snapshot: GpuSnapshot) -> Iterator[Item]:
 
 def _told(code: str, title: str, told: str, state: State) -> Item:
     """A sentence whose way out stands behind its colon."""
-    said, _, way_out = told.partition(": ")
+    said, *rest = re.split(": |：", told, maxsplit=1)
+    way_out = rest[0] if rest else ""
     if way_out.partition(" ")[0].isalpha():  # a file's name keeps its own letters
         way_out = way_out[:1].upper() + way_out[1:]
     return Item(code, title, said, state, sentence(way_out) if way_out else "")

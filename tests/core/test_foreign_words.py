@@ -11,7 +11,7 @@ import pytest
 
 import prl_tui
 from prl_tui import i18n, reasons
-from prl_tui.core import catalog, config_file, recipe, shape
+from prl_tui.core import catalog, config_file, mistakes, recipe, shape
 
 BROKEN = {
     "a = 1\na = 2": "this key has a value already",
@@ -88,10 +88,6 @@ SHAPES = [
     (recipe.Field, {**FIELD, "choices": "a"}, "it must be a list in brackets, and is a text"),
     (recipe.Field, {**FIELD, "required": 1}, "it must be true or false, and is a whole number"),
     (recipe.Field, {**FIELD, "words": ["a"]}, "it must be a list of 2, and has 1"),
-    (recipe.Field, {**FIELD, "type": "whole"}, "whole is none of int, float, str, path, bool, choice, list"),
-    (recipe.PresetFile, {"schema": 2, "extends": "a", "presets": {}}, "2 is none of 1"),
-    (recipe.RecipeFile, {"schema": 1, "name": "a", "title": {"en": "a"}, "program": {"bash": {}}},
-     "bash is none of torchrun, accelerate, swift, python"),
     (recipe.Text, {"en": "a", "de": "b"}, "there is no key de here"),
     (recipe.Text, {}, "the key en is missing"),
 ]  # fmt: skip
@@ -108,6 +104,28 @@ def test_a_wrong_shape_is_told_in_both_languages(declared, table, words: str) ->
     i18n.set_language("zh")
     assert re.match(r"[^A-Za-z]*(true 或 false|torchrun|int|whole|bash|de|en|[^A-Za-z])", said()), said()
     assert not re.search("must|none of|there is|missing|Expected|Invalid", said())
+
+
+NONE_OF = [
+    (recipe.Field, {**FIELD, "type": "whole"}, "whole is none of int, float, str, path, bool, choice, list"),
+    (recipe.PresetFile, {"schema": 2, "extends": "a", "presets": {}}, "2 does not work here; 1 would."),
+    (recipe.RecipeFile, {"schema": 1, "name": "a", "title": {"en": "a"}, "program": {"bash": {}}},
+     "there is no key bash here; there are torchrun, accelerate, swift, python."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("declared", "table", "words"), NONE_OF)
+def test_a_value_that_is_none_of_few_is_refused_and_told_in_both_languages(declared, table, words: str) -> None:
+    with pytest.raises(shape.ShapeError):
+        shape.check(table, declared)
+
+    def said() -> str:
+        (one,) = mistakes.found(table, declared)
+        return one.reason
+
+    assert said().startswith(words)
+    i18n.set_language("zh")
+    assert not re.search("none of|there is|does not", said())
 
 
 @pytest.mark.parametrize("number", reasons.WORDS, ids=errno.errorcode.get)

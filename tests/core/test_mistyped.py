@@ -21,6 +21,10 @@ FILES = {
         'recipe = "prl-grpo"\npresett = "x"\n[value]\nnum_generations = 4\n',
         ("no key presett here; did you mean preset?", "no key value here; did you mean values?"),
     ),
+    "keys-and-fields": (
+        'recipe = "demo"\npresett = "x"\n[values]\nmax_stepps = 4\n',
+        ("no key presett here; did you mean preset?", "max_stepps; did you mean max_steps?"),
+    ),
     "no-recipe": (
         'recip = "prl-grpo"\n[vaules]\n',
         ("no key recip here; did you mean recipe?", "no key vaules here; did you mean values?"),

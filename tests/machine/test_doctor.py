@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from prl_tui import i18n
 from prl_tui.core.plan import activation_of
 from prl_tui.machine import doctor, doctor_env, session_end
 from prl_tui.machine.doctor_item import Item
@@ -268,6 +269,14 @@ def test_an_environment_without_torch_or_torchrun(tmp_path: Path) -> None:
 def test_an_old_pynvml_package_hides_the_binding(tmp_path: Path, version: str, told: bool) -> None:
     folder = environment(tmp_path, torch="2.8.0", pynvml=version)
     assert ("pynvml" in states(str(folder))) is told
+
+
+def test_a_way_out_behind_a_chinese_colon_is_one_too() -> None:
+    i18n.set_language("zh")
+    details = {"library": "580.1", "kernel": "570.2"}
+    item = only(doctor.nvml(GpuSnapshot(0.0, fault=GpuFault("version-mismatch", details))))
+    assert item.fix.endswith("请重启系统，容器中则重启容器。")
+    assert "：" not in item.value
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
