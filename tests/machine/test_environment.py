@@ -38,6 +38,7 @@ def test_a_venv_is_asked_by_its_own_python(tmp_path: Path) -> None:
 
 
 def test_what_pythonpath_adds_counts_as_it_does_in_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     venv.create(tmp_path / "train", with_pip=False)
     place = Activation("venv", str(tmp_path / "train"))
     before = environment.probe(place)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -210,6 +211,7 @@ def test_the_sampler_dies_with_its_parent(nvml_stub, tmp_path, hung):
     with subprocess.Popen([sys.executable, "-c", program, str(note)], env=nvml_stub.environment()) as parent:
         pid = int(wait_for(lambda: note.exists() and note.read_text(), "the child's pid"))
         if hung:  # in the driver call, where no closed pipe is noticed
-            wait_for(lambda: psutil.Process(pid).cpu_times().user > 0.05, "the sampler's start")
+            wait_for(lambda: "libnvidia-ml" in Path(f"/proc/{pid}/maps").read_text(), "the driver's library")
+            wait_for(lambda: psutil.Process(pid).status() == psutil.STATUS_SLEEPING, "the driver call")
         parent.kill()
     wait_for(lambda: gone(pid), "the sampler's end", 10)
