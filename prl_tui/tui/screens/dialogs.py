@@ -15,6 +15,7 @@ from textual.widgets import Button, Input, Static
 
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe, safe_lines
+from prl_tui.tui.compositor import CarefulCompositor
 
 Answer = TypeVar("Answer")
 
@@ -47,6 +48,10 @@ class Dialog(ModalScreen[Answer]):
     PALETTE: ClassVar[bool] = False
     """Whether it has actions that are found by name."""
     _answered = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = CarefulCompositor()
 
     def on_mount(self) -> None:
         """The buttons and the hint stay in sight: only the details are as high as there is room."""

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
+from prl_tui.tui.compositor import CarefulCompositor
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Place(Screen[None]):
     """Parts without which nothing here works; a place that lacks one is half made, or half taken down."""
     fitted: Size | None = None
     """The terminal's size that the classes stand for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = CarefulCompositor()
 
     def fit_terminal(self) -> None:
         """Take the classes of the terminal's size now: with the first resize, the first frame would be drawn twice."""
