@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.reactive import Reactive
@@ -16,6 +17,7 @@ from textual.widget import Widget
 from prl_tui.core.catalog import Catalog
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe_lines
+from prl_tui.tui.keys_in_turn import KeyDone, KeysInTurn
 from prl_tui.tui.session import Session
 from prl_tui.tui.theme import DARK
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SETTLED = 2.0
 """Seconds after which everything of the first place is there."""
+LEAVING = frozenset({"ctrl+c", "ctrl+q"})
 Severity = Literal["information", "warning", "error"]
 NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
 """Beginnings of actions that are no commands of a place: the framework's own, and the places, which come first."""
@@ -72,8 +75,24 @@ class PrlApp(App[int]):
         self._feeds: dict[str, RunFeed] = {}
         self.watched: RunFolder | None = watch
         """The run that was looked at last."""
+        self._keys = KeysInTurn(self, super().on_event)
         self.register_theme(DARK)
         self.add_class("-dark-mode", f"-theme-{DARK.name}")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and pastes one after another; the keys that leave are never waited for."""
+        typed = isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded
+        if isinstance(event, events.Key) and event.key == "ctrl+j" and typed:
+            event = events.Key("enter", "\r")  # typed before the terminal was ours, which made a line feed of it
+        if typed and not (isinstance(event, events.Key) and event.key in LEAVING):
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
+
+    async def on_key_done(self, event: KeyDone) -> None:
+        """What a key did is done."""
+        event.stop()
+        await self._keys.done(event.turn)
 
     def _fatal_error(self) -> None:
         """The end after a fault of our own: one sentence, where Textual prints a traceback with every local value."""

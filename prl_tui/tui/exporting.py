@@ -14,14 +14,13 @@ from prl_tui.tui.cells import safe
 from prl_tui.tui.screens.dialogs import AskText, Question
 
 if TYPE_CHECKING:
+    from prl_tui.core.config import RunConfig
     from prl_tui.export.model import Export
     from prl_tui.tui.app import PrlApp
-    from prl_tui.tui.session import Session
 
 
-def save(app: PrlApp, session: Session, name: str, exported: Export) -> None:
+def save(app: PrlApp, config: RunConfig, name: str, exported: Export) -> None:
     """Ask for a file and write an export of the format `name` to it."""
-    config = session.config
     suggested = safe(f"{config.recipe.name}-{config.preset or 'own'}{SUFFIX[name]}").replace("/", "-")
     _ask(app, name, exported, suggested)
 

@@ -86,6 +86,26 @@ async def test_a_digit_opens_a_number_field_and_every_keystroke_changes_the_verd
         assert seen == ["1", "16", "1"]
 
 
+@pytest.mark.parametrize(("key", "shown"), [("e", "Export"), ("a", "")])
+async def test_a_letter_of_the_last_line_is_no_part_of_a_whole_number(app, key, shown):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, GENERATIONS)
+        await pilot.press("8", key)
+        await wait_for(pilot, lambda: shown in screen(pilot.app), "what the key does")
+        assert place.session.config.text(GENERATIONS) == "8"
+        assert not place.form.typing
+
+
+async def test_marks_and_joiners_that_are_typed_stay(app):
+    text = "\U0001f468\u200d\U0001f469 \u202eabc"
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, "model")
+        await pilot.press("enter", "ctrl+u")
+        for char in text:
+            pilot.app.post_message(events.Key("unknown" if char == "\u200d" else char, char))
+        await wait_for(pilot, lambda: place.session.config.text("model") == text, "the text")
+
+
 async def test_a_letter_opens_no_number_field(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, GENERATIONS)
@@ -94,7 +114,7 @@ async def test_a_letter_opens_no_number_field(app):
         assert value(place, GENERATIONS) == 2
 
 
-@pytest.mark.parametrize("text", ["2abc", "08", "-2", "0", "1e3", "２", "", "99999"])
+@pytest.mark.parametrize("text", ["2bc", "08", "-2", "0", "1.5", "２", "", "99999"])
 async def test_a_wrong_number_stays_as_typed_and_is_a_finding(app, text):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, GENERATIONS)

@@ -109,7 +109,7 @@ class ConfigureScreen(Place):
         await middle.mount(centre, VerdictView(id="verdict"))
         await self.mount(Preview(id="preview"), KeyLine(), after="#middle")
         self._ready = True
-        self.form.focus()
+        self.set_focus(self.form)
         self.update()
         for look in (self._look_on, self.presets.look_at_files):
             self.set_timer(LOOK_AFTER, look)

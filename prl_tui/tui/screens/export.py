@@ -157,8 +157,11 @@ class ExportScreen(Dialog[None]):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self._session = session
-        self._plan = session.verdict.plan
+        self._config, self._verdict = (
+            session.config,
+            session.verdict,
+        )  # as they are now: all of this screen is of one plan
+        self._plan = self._verdict.plan
         self._made: dict[str, Export] = {}
 
     def compose(self) -> ComposeResult:
@@ -179,7 +182,7 @@ class ExportScreen(Dialog[None]):
         self._show(event.choice)
 
     def _head(self) -> Content:
-        config, report = self._session.config, self._session.verdict.report
+        config, report = self._config, self._verdict.report
         name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
         role = "$text-success" if report.ok else "$text-error"
         return Content.assemble(
@@ -221,11 +224,11 @@ class ExportScreen(Dialog[None]):
 
         choice = self.query_one(FormatList).choice
         if self._may(choice):
-            exporting.save(self._prl, self._session, choice.name, self._export(choice))
+            exporting.save(self._prl, self._config, choice.name, self._export(choice))
 
     def _may(self, choice: Choice) -> bool:
         """Whether this plan may be written in a format; else the reason is told."""
-        report = self._session.verdict.report
+        report = self._verdict.report
         if choice.refusal:
             self._prl.tell(choice.refusal, "error")
         elif not report.ok:

@@ -65,6 +65,10 @@ class Place(Screen[None]):
         """All parts are there."""
         return all(self.query_one_optional(part) is not None for part in self.PARTS)
 
+    def takes_keys(self) -> bool:
+        """Keys have somebody to go to; until then they wait."""
+        return self.whole()
+
     def later(self, show: Callable[..., None], *values: object) -> None:
         """Have the app's thread show something, unless the place has been left by then; from any thread."""
         self.app.call_later(self._show_if_whole, show, values)

@@ -167,6 +167,7 @@ class RunsScreen(Place):
     """The second place."""
 
     PARTS = ("RunList", "RunNote")
+    _listed = False
 
     CSS = """
     RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }
@@ -200,7 +201,7 @@ class RunsScreen(Place):
         self._overviews = overview.Overviews(paths.runs_dir())
         self._looking = threading.Lock()
         self.rows.wanted = self.prl.watched.id if self.prl.watched is not None else ""
-        self.rows.focus()
+        self.set_focus(self.rows)
         self._read()
         self.set_interval(2.0, self._read)
 
@@ -224,7 +225,12 @@ class RunsScreen(Place):
         self.later(self._show, found)
         self.later(self._tell, self._memory.of(found))
 
+    def takes_keys(self) -> bool:
+        """The list has been read once: a key before that would be for a row that is not there."""
+        return super().takes_keys() and self._listed
+
     def _show(self, found: list[Overview]) -> None:
+        self._listed = True
         self.rows.show(found)
         self._note()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
+from unicodedata import category
 
 from rich.cells import cell_len
 from textual import events
@@ -23,7 +24,9 @@ from prl_tui.tui.widgets.rows import Piece, Rows
 NUMERIC = {"int", "float"}
 CHOSEN = {"choice", "bool"}
 SCREEN_KEYS = frozenset("flLtTspvdqrRwxu") | {"question_mark", "slash", "colon"}
-"""What the footer and the help offer, as far as no number has such a letter."""
+"""What the last line and the help offer, as far as no number has such a letter."""
+NO_NUMBER = {"int": SCREEN_KEYS | frozenset("ea"), "float": SCREEN_KEYS}
+"""What is the screen's in a field of that type."""
 OLD = 12
 """Cells of the preset's value beside a changed one."""
 
@@ -277,11 +280,11 @@ class SettingsForm(Rows):
         elif editor.press(event.key):
             self._typed()
             return True
-        elif field is not None and field.type in NUMERIC and event.key in SCREEN_KEYS:
+        elif field is not None and event.key in NO_NUMBER.get(field.type, ()):
             if event.key not in {"f", "question_mark"}:
                 self._close()
             return False  # never part of a number: the screen's own keys go through
-        elif event.is_printable and event.character:
+        elif event.character and (event.is_printable or category(event.character) == "Cf"):  # joiners and marks
             editor.insert(event.character)
             self._typed()
             return True
