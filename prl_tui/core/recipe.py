@@ -143,7 +143,7 @@ class Outputs(Value):
     """Empty: ms-swift's own."""
     bars: tuple[str, ...] = ()
     """Descriptions of the training's progress bar; empty: the usual ones."""
-    curves: tuple[str, ...] = ("loss",)
+    curves: tuple[str, ...] = ("loss", "reward", "rewards/accuracies", "token_acc", "kl", "grad_norm")
     """Metrics worth a chart, the first ones first."""
     metric_lines: tuple[str, ...] = ()
     """Patterns of metrics that the program writes as plain lines (`telemetry.console.ConsoleFormat`)."""

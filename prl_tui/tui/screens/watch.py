@@ -20,6 +20,7 @@ from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui import fault_place
 from prl_tui.tui.cells import fit, safe
+from prl_tui.tui.curves import charts, in_sight
 from prl_tui.tui.feeds import RunFeed
 from prl_tui.tui.run_words import closing, head, health, ranks_by_gpu
 from prl_tui.tui.screens.place import Place
@@ -47,6 +48,8 @@ LINGER = 10
 class WatchScreen(Place):
     """The third place."""
 
+    _turned = 0
+    """How often other curves were asked for."""
     PARTS = ("#head", "#gpus", "#curves", "#second", "LogTabs", "#log", "#health")
 
     CSS_PATH = "watch.tcss"
@@ -199,12 +202,13 @@ class WatchScreen(Place):
         return super().check_action(action, parameters)
 
     def _show_curves(self, series: dict[str, Series] | object) -> None:
-        found = cast("dict[str, Series]", series)
-        names = [name for name in self._curves if name in found]
-        pair: dict[str, Series] = {name: found[name] for name in ("loss", "eval_loss") if name in found}
-        others = [name for name in names if name not in pair]
-        self.query_one("#curves", LineChart).set_series(pair or {name: found[name] for name in names[:1]})
-        self.query_one("#second", LineChart).set_series({name: found[name] for name in others[:1]})
+        found = charts(cast("dict[str, Series]", series), self._curves)
+        one, two = self.query_one("#curves", LineChart), self.query_one("#second", LineChart)
+        room = 2 if two.display else 1
+        first, second = (*in_sight(found, self._turned, room), {})[:2]
+        one.set_series(first)
+        two.set_series(second)
+        (two if room > 1 else one).border_subtitle = t("2  next curve") if len(found) > room else ""
 
     def _collect_tabs(self, one: Overview) -> None:
         tabs = self.query_one(LogTabs)
@@ -298,7 +302,10 @@ class WatchScreen(Place):
     # --- actions --------------------------------------------------------------------------------------------------
 
     def action_pane(self, name: str) -> None:
-        """Go to a pane; where there is room for one only, show it."""
+        """Go to a pane; where there is room for one only, show it. The curves again: the next ones."""
+        if name == "curves" and self._one is not None:
+            self._turned += self.has_class("-on-curves")
+            self._show_curves(self._one.view.series)
         for other in ("gpus", "curves", "logs"):
             self.set_class(other == name, f"-on-{other}")
         if name == "logs":
