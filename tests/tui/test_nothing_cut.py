@@ -6,6 +6,8 @@ import pytest
 from rich.cells import cell_len
 from textual.widgets._toast import Toast
 
+from prl_tui.core import wordlist
+from prl_tui.tui.cells import wrap
 from prl_tui.tui.screens.dialogs import Help
 from prl_tui.tui.screens.export import ExportScreen
 from prl_tui.tui.widgets.form_words import about_field
@@ -36,6 +38,8 @@ def test_every_help_is_whole_or_ends_in_an_ellipsis_and_the_key_for_all(recipes,
             assert max(map(cell_len, rows)) <= width
             whole = "".join(str(field.help).split()) in "".join(shown.split())
             assert whole or shown.endswith("… ?"), (recipe.name, field.key, shown)
+            if len(wrap(wordlist.about(field), width)) < 3 and cell_len(field.override) <= width:
+                assert field.override in shown, shown  # the variable is told nowhere else on this screen
 
 
 async def test_help_begins_with_all_of_the_settings_own(app):

@@ -20,15 +20,34 @@ if TYPE_CHECKING:
 
 def about_field(field: Field, width: int, height: int) -> Content:
     """A field's help and what carries it, in so many lines; where they are too few, an ellipsis and the key for all."""
-    carriers = safe("  ".join(part for part in (field.flag or field.env, field.override) if part))
     lines = wrap(wordlist.about(field), width)
     if len(lines) > height > 0:
         lines = [*lines[: height - 1], fit(lines[height - 1] + " …", width - 3).rstrip().rstrip("… ") + " … ?"]
         return Content("\n".join(lines))
-    room = width - cell_len(lines[-1]) - 2
-    if cell_len(carriers) > room and len(lines) < height:
-        return Content.assemble("\n".join(lines), ("\n" + fit(carriers, width), "$secondary"))
-    return Content.assemble("\n".join(lines), (f"  {fit(carriers, room)}" if room > 0 else "", "$secondary"))
+    names = [safe(name) for name in (field.flag or field.env, field.override) if name]
+    beside, below = _carriers(names, width - cell_len(lines[-1]) - 2, width, height - len(lines))
+    return Content.assemble(
+        "\n".join(lines),
+        (f"  {beside}" if beside else "", "$secondary"),
+        *((f"\n{one}", "$secondary") for one in below),
+    )
+
+
+def _carriers(names: list[str], room: int, width: int, free: int) -> tuple[str, list[str]]:
+    """What stands behind the help's last line, with `room` cells, and in the `free` lines below it: whole names first."""
+    together = "  ".join(names)
+    if cell_len(together) <= room:
+        return together, []
+    if free and cell_len(together) <= width:
+        return "", [together]
+    if free >= len(names):
+        return "", [fit(name, width).rstrip() for name in names]
+    for name in reversed(names):  # the variable overrides a script's value, and stands nowhere else
+        if cell_len(name) <= room:
+            return name, []
+        if free and cell_len(name) <= width:
+            return "", [name]
+    return (fit(together, room).rstrip() if room > 0 else ""), []
 
 
 def edited(editor: LineEditor, width: int) -> list[Piece]:
