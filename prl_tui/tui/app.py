@@ -310,14 +310,21 @@ class PrlApp(App[int]):
 
     def action_actions(self) -> None:
         """Every action by name."""
+        if not isinstance(self.screen, ModalScreen) or getattr(self.screen, "PALETTE", False):
+            self._ask_which(list(self.get_system_commands(self.screen)))
+
+    def find_preset(self) -> None:
+        """A preset by a part of its name or its recipe's."""
+        self._ask_which(list(self._presets_by_name(self.screen)), t("a preset by name …"))
+
+    def _ask_which(self, actions: list[SystemCommand], hint: str = "") -> None:
         from prl_tui.tui.palette import Palette
 
         def chosen(action: SystemCommand | None) -> None:
             if action is not None:
                 action.callback()
 
-        if not isinstance(self.screen, ModalScreen) or getattr(self.screen, "PALETTE", False):
-            self.push_screen(Palette(list(self.get_system_commands(self.screen))), chosen)
+        self.push_screen(Palette(actions, hint), chosen)
 
     def action_leave(self) -> None:
         """Leave; runs go on."""

@@ -18,7 +18,7 @@ def configure_help(field: str = "") -> str:
             t("digits  type a number at once     enter  open a field, or the next choice"),
             t("enter  keep what was typed        esc  what was there before"),
             t("space ← →  another choice         x  the preset's value     u  undo"),
-            t("a  show every setting             /  find a setting by name"),
+            t("a  show every setting             /  find a setting, or a preset"),
             t("f  apply the first way out        l  launch on this box"),
             t("t  try the training environment   L  launch without trying it"),
             t("T  smoke test: two steps that log, evaluate and save"),

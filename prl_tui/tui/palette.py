@@ -76,14 +76,15 @@ class Palette(TypingDialog["SystemCommand | None"]):
         Binding("pagedown", "page(1)", show=False, priority=True),
     ]
 
-    def __init__(self, actions: Sequence[SystemCommand]) -> None:
+    def __init__(self, actions: Sequence[SystemCommand], hint: str = "") -> None:
+        """`hint`: what is looked for, where it is not any action."""
         super().__init__()
-        self._actions = actions
+        self._actions, self._hint = actions, hint
 
     def compose(self) -> ComposeResult:
         """An input over the list."""
         with Vertical(classes="dialog"):
-            yield Input(placeholder=t("an action by name …"))
+            yield Input(placeholder=self._hint or t("an action by name …"))
             yield ActionList(self._actions)
 
     def on_input_changed(self, event: Input.Changed) -> None:

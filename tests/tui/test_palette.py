@@ -10,7 +10,7 @@ from prl_tui.core.findings import Facts
 from prl_tui.tui.palette import Palette
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.runs import RunsScreen
-from tests.tui.driving import click_text, configure, screen, wait_for
+from tests.tui.driving import click_text, configure, screen, type_text, wait_for
 
 SMALL = (80, 24)
 
@@ -140,3 +140,16 @@ async def test_a_preset_is_found_from_another_place_too(app):
         await pilot.press("enter")
         place = await configure(pilot)
         assert place.session.config.preset == "quick-test"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_a_preset_is_found_by_its_name_from_the_list_of_presets(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await pilot.press("p", "slash")
+        await wait_for(pilot, lambda: "a preset by name" in screen(pilot.app), "the question")
+        await type_text(pilot, "prl standard-4")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: place.session.config.preset == "standard-4gpu", "the preset")
+        assert place.session.config.recipe.name == "prl-grpo"
+        await wait_for(pilot, lambda: place.form.has_focus, "the form again")

@@ -348,7 +348,10 @@ class ConfigureScreen(Place):
             self.set_focus(self.form)  # now: `focus` would take it from a finder that comes next
 
     async def action_find(self) -> None:
-        """Find a setting by name. The keys that follow wait until the field is there, and are its."""
+        """Find a setting by name, or a preset where the list of them has the keys."""
+        if self.presets.has_focus:
+            self.prl.find_preset()
+            return
         from prl_tui.tui.widgets.finder import Finder
 
         self._show_only("")
