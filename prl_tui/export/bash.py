@@ -15,7 +15,7 @@ from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
 from prl_tui.export import bash_files, bash_rules, bash_secrets, bash_values, bash_words
-from prl_tui.export.model import Export, Format, header, one_line
+from prl_tui.export.model import Export, Format, header, one_line, values_mark
 from prl_tui.export.shell import example_of, literal, name_of, no_arguments
 from prl_tui.i18n import t
 from prl_tui.lists import listed
@@ -44,8 +44,9 @@ def export(plan: LaunchPlan) -> Export:
         no_arguments(example),
         *bash_rules.functions(plan),
         *bash_files.functions(plan),
+        _strangers(plan),
         "",
-        "# --- " + t("values") + " ---",
+        values_mark(),
         *_values(plan),
         "",
         "# --- " + t("rules") + " ---",
@@ -159,16 +160,21 @@ def _unread() -> list[str]:
     return [line.replace("TOLD", told).replace("NEAREST", near) for line in bash_words.NEAR]
 
 
+def _strangers(plan: LaunchPlan) -> str:
+    """Says which `PRL_*` variables nothing reads."""
+    recipe = plan.config.recipe
+    names = {field.override for field in recipe.fields}
+    known = "|".join(["PRL_TUI_*", *sorted(names | ({bash_files.PLACE_VARIABLE} if plan.files else set()))])
+    usual = " ".join(field.override for field in usual_fields(recipe))
+    return f'for name in ${{!PRL_@}}; do case $name in {known}) ;; *) unread "$name" {usual} ;; esac; done'
+
+
 def _values(plan: LaunchPlan) -> Iterator[str]:
     """The fields, templates after the fields that they name."""
     config = plan.config
     fixed = STRUCTURE | bash_files.settled(plan)
     silent = bash_files.silent(plan)
     fields = [field for field in config.recipe.fields if field.key not in fixed | silent.keys()]
-    names = {field.override for field in config.recipe.fields}
-    known = "|".join(["PRL_TUI_*", *sorted(names | ({bash_files.PLACE_VARIABLE} if plan.files else set()))])
-    usual = " ".join(field.override for field in usual_fields(config.recipe))
-    yield f'for name in ${{!PRL_@}}; do case $name in {known}) ;; *) unread "$name" {usual} ;; esac; done'
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))
     for field in config.recipe.fields:
         if field.key in silent:

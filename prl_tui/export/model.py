@@ -21,6 +21,12 @@ class Export:
     """One sentence for each thing that the format has no place for."""
     executable: bool = False
 
+    @property
+    def begins(self) -> int:
+        """Lines before this config's own part: the functions that every script has."""
+        before, found, _ = self.text.partition(values_mark())
+        return before.count("\n") if found else 0
+
 
 def _fits(plan: LaunchPlan) -> str:  # noqa: ARG001
     return ""
@@ -54,6 +60,11 @@ class Format:
         text = seal.sealed(made.text)
         unsealed = (losses.unsealed(),) if text == made.text else ()
         return replace(made, text=text, losses=(*made.losses, *unsealed, *losses.placeholders(plan)))
+
+
+def values_mark() -> str:
+    """The line of a script from which on it speaks of its own config."""
+    return "# --- " + t("values") + " ---"
 
 
 def header(plan: LaunchPlan) -> list[str]:

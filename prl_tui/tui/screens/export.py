@@ -207,7 +207,9 @@ class ExportScreen(Dialog[None]):
             text.border_title = Content(f"{choice.name} · {nt('{n} line', '{n} lines', lines)}")
             text.show(made.text)
             lost.show([("!", loss, "") for loss in made.losses] or [("✓", t("everything is carried"), "good")])
-        text.scroll_to(0, 0, animate=False)
+        text.scroll_to(
+            0, 0 if choice.refusal else self._export(choice).begins, animate=False, force=True, immediate=True
+        )
 
     def action_copy(self) -> None:
         """Put the text on the terminal's clipboard (OSC 52)."""

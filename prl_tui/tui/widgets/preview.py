@@ -114,6 +114,7 @@ class Preview(Vertical):
     def __init__(self, **keywords: str | None) -> None:
         super().__init__(id=keywords.get("id"), classes=keywords.get("classes"))
         self._plan: LaunchPlan | None = None
+        self._drawn = ""
 
     def compose(self) -> ComposeResult:
         """Tabs over text."""
@@ -145,5 +146,11 @@ class Preview(Vertical):
         self.choose(TABS[(TABS.index(self.query_one(Tabs).active) + by) % len(TABS)])
 
     def _draw(self) -> None:
-        if self._plan is not None and self.display:
-            self.query_one(TextRows).show(FORMATS[self.query_one(Tabs).active](self._plan).text)
+        if self._plan is None or not self.display:
+            return
+        text, active = self.query_one(TextRows), self.query_one(Tabs).active
+        made = FORMATS[active](self._plan)
+        text.show(made.text)
+        if active != self._drawn:  # at its own part; from then on where a person has put it
+            self._drawn = active
+            text.scroll_to(0, made.begins, animate=False, force=True, immediate=True)

@@ -230,6 +230,9 @@ class StillRows(Rows):
         """A text has no chosen line."""
         return False
 
+    def show_cursor(self) -> None:
+        """A text stays where it was put, at another size too."""
+
     def action_move(self, by: int) -> None:
         """Scroll."""
         self.scroll_relative(y=by, animate=False)
