@@ -144,7 +144,7 @@ def _print_fields(recipe: Recipe, preset: str) -> None:
     for field in recipe.fields:
         value = config.text(field.key) or "–"
         bounds = "" if field.min is None else f" ≥ {number(field.min)}"
-        choices = f" ({', '.join(field.choices)})" if field.choices else bounds
+        choices = f" ({listed(field.choices)})" if field.choices else bounds
         print(f"{field.key:<{width}}  {visible(value)}{choices}   {field.label}   {field.override}")
 
 
@@ -237,7 +237,7 @@ def lines(report: Report) -> list[str]:
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     out = [f"{name} · {report.stack.said}", *words.arithmetic(report)]
     if report.environment:
-        out.insert(1, t("environment {words}", words=report.environment))
+        out.insert(1, report.environment)
     if words.length(report):
         out += [line for line in (words.length(report), words.on_the_way(report)) if line]
     for finding in report.findings:
@@ -266,7 +266,7 @@ def export(args: argparse.Namespace) -> int:
     if args.supervised:
         chosen, told = _supervised(args, report.config)
     if refusal := chosen.refused(plan):
-        raise CommandError(f"--format {args.format}: {refusal}")
+        raise CommandError(t("{place}: {words}", place=f"--format {args.format}", words=refusal))
     exported = chosen(plan, **told)
     lost = [*exported.losses, *_stack_lost(report.config, args)]
     for loss in lost:

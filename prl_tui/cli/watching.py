@@ -250,7 +250,7 @@ def verdict(one: Overview) -> list[str]:
     """How a run ended, without the cause that `failing` shows below it."""
     status = one.status
     if isinstance(one.folder, BareRun):
-        return [f"{overview.state_word(status.state)}: {status.detail}"]
+        return [t("{place}: {words}", place=overview.state_word(status.state), words=status.detail)]
     took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
     code = "–" if status.exit_code is None else status.exit_code
     lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]

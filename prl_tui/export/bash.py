@@ -102,7 +102,7 @@ def _functions(plan: LaunchPlan) -> list[str]:
         "  shown=$1",
         "  if [[ $1 == *[[:cntrl:]]* ]]; then printf -v shown '%q' \"$1\"; fi",
         "}",
-        'fail() { visible "$*"; printf \'' + t("error") + ': %s\\n\' "$shown" >&2; exit 1; }',
+        'fail() { visible "$*"; printf \'' + t("error: ") + '%s\\n\' "$shown" >&2; exit 1; }',
         *bash_secrets.function(),
         f"hidden={literal(hidden)}",
         "from() { # true when the variable $1 overrides; origin says where the value comes from",

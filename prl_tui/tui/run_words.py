@@ -178,9 +178,9 @@ def _failure(one: Overview) -> str:
         return f"✗ {safe(one.cause.words())}   d {t('details')}" + (f"   {one.why}" if one.why else "")
     if one.view.errors:
         mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
-        return f"✗ {code}: {safe(mark.text)}   d {t('details')}"
+        return f"✗ {t('{place}: {words}', place=code, words=safe(mark.text))}   d {t('details')}"
     said = t("{code}. {detail}", code=code, detail=one.status.detail)
-    return f"✗ {said}" + (f": {one.why}" if one.why else "")
+    return "✗ " + (t("{place}: {words}", place=said, words=one.why) if one.why else said)
 
 
 _SHOWN = ("loss", "reward", "grad_norm", "learning_rate", "token_acc", "kl")
