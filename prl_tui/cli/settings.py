@@ -240,12 +240,7 @@ def lines(report: Report) -> list[str]:
         out.insert(1, report.environment)
     if words.length(report):
         out += [line for line in (words.length(report), words.on_the_way(report)) if line]
-    for finding in report.findings:
-        out.append(f"{words.GLYPHS[finding.severity]} {finding.message}")
-        if finding.why:
-            out.append(f"    {finding.why}")
-        if finding.fixes:
-            out.append("    " + t("way out: {fixes}", fixes=words.ways_out(finding)))
+    out += words.findings(report)
     out.append(words.verdict(report))
     return out
 
