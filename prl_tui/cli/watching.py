@@ -99,7 +99,10 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
 
     With a goal until that is reached: 0, or 1 where an error was waited for, also where that was before the run ended.
     """
-    print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
+    if isinstance(folder, BareRun):
+        print(t("{place}: {words}", place=folder.metrics or folder.output, words=folder.kind()), file=sys.stderr)
+    else:
+        print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     told = _Told()
     for one, _ in _looks(folder, wait=goal is not None):
         for line in told.news(one):
