@@ -7,8 +7,10 @@ argparse asks gettext for each of them under a name of its own module, by the se
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from prl_tui.i18n import language, mark, t
+from prl_tui.lists import listed
 
 WORDS = {
     "usage: ": mark("usage: "),
@@ -40,8 +42,36 @@ _SHOWN = "__str__"
 """Of an argparse error: the one sentence for which Python 3.10 does not ask gettext."""
 
 
+_LISTS = frozenset({"choices", "matches"})
+"""Of what argparse fills in: names that it has joined in its own way."""
+_REQUIRED = "the following arguments are required: %s"
+
+
+class _Sentence(str):
+    """A translation whose lists stand as its language separates them: argparse hands them over joined, and quoted."""
+
+    __slots__ = ("one_list",)
+    one_list: bool
+
+    def __new__(cls, text: str, one_list: bool) -> _Sentence:
+        """`one_list`: the one value that is filled in is a list."""
+        made = super().__new__(cls, text)
+        made.one_list = one_list
+        return made
+
+    def __mod__(self, values: object) -> str:
+        """The sentence with its values filled in."""
+        if isinstance(values, Mapping):
+            values = {name: _relisted(value) if name in _LISTS else value for name, value in values.items()}
+        return str(self).__mod__(_relisted(values) if self.one_list else values)
+
+
+def _relisted(value: object) -> str:
+    return listed(word.strip("'") for word in str(value).split(", "))
+
+
 def _said(sentence: str) -> str:
-    return t(WORDS[sentence]) if sentence in WORDS else sentence
+    return _Sentence(t(WORDS[sentence]), sentence == _REQUIRED) if sentence in WORDS else sentence
 
 
 def _counted(one: str, many: str, n: int) -> str:

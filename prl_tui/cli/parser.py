@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from prl_tui import __version__
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 Add = Callable[[argparse.ArgumentParser], None]
 
@@ -22,6 +23,25 @@ class _Formatter(argparse.HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=None if HELP & set(sys.argv) else 100)
+        self._headings: list[str] = []
+
+    def start_section(self, heading: str | None) -> None:
+        """Remember the heading: the language in force has a colon of its own."""
+        self._headings += [heading] if heading else []
+        super().start_section(heading)
+
+    def format_help(self) -> str:
+        """As argparse has it, which puts an ASCII colon behind every heading."""
+        text = super().format_help()
+        for heading in self._headings:
+            text = text.replace(f"\n{heading}:\n", "\n" + t("{title}:", title=heading) + "\n")
+        return text
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """A list without blanks is broken behind its separators, not within a word."""
+        mark = listed(("", ""))
+        lines = super()._split_lines(text.replace(mark, f"{mark} "), width) if len(mark) == 1 else []
+        return [line.replace(f"{mark} ", mark) for line in lines] or super()._split_lines(text, width)
 
 
 HELP = {"-h", "--help"}
@@ -90,7 +110,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     _source(parser)
     _facts(parser)
-    parser.add_argument("--format", metavar="FORMAT", help=", ".join(FORMATS))
+    parser.add_argument("--format", metavar="FORMAT", help=listed(FORMATS))
     parser.add_argument("--image", metavar="IMAGE", help=t("the container image, for formats that name one"))
     parser.add_argument("--gpu-type", metavar="NAME", help=t("the platform's name of the GPU, for skypilot and dstack"))
     parser.add_argument(

@@ -19,7 +19,7 @@ from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.value import replace
-from prl_tui.core.values import number, show
+from prl_tui.core.values import show
 from prl_tui.i18n import pad, t, visible
 from prl_tui.lists import listed
 
@@ -75,13 +75,16 @@ def presets(args: argparse.Namespace) -> int:
     if args.json:
         data: dict[str, object] = {"presets": rows}
         if args.name:
-            data["fields"] = [_field_data(chosen[0], key) for key in chosen[0].by_key]
+            config = resolve(chosen[0], args.name.partition("/")[2])
+            data["fields"] = [_field_data(config, key) for key in chosen[0].by_key]
         print_json(data)
         return Exit.OK
     _print_presets(rows)
     if args.name:
         print()
-        _print_fields(chosen[0], args.name.partition("/")[2])
+        from prl_tui.cli import field_rows
+
+        print("\n".join(field_rows.lines(resolve(chosen[0], args.name.partition("/")[2]))))
     return Exit.OK
 
 
@@ -118,8 +121,8 @@ def _print_presets(rows: list[dict[str, object]]) -> None:
         print(f"{row['preset']!s:<{width}}{cells}   {visible(str(row['title']))}")
 
 
-def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
-    field = recipe.by_key[key]
+def _field_data(config: RunConfig, key: str) -> dict[str, object]:
+    field = config.recipe.by_key[key]
     return {
         "key": key,
         "type": field.type,
@@ -128,6 +131,7 @@ def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
         "help": wordlist.about(field),
         "unit": str(field.unit),
         "default": field.default,
+        "value": config.value(key),
         "min": field.min,
         "max": field.max,
         "multiple": field.multiple,
@@ -136,16 +140,6 @@ def _field_data(recipe: Recipe, key: str) -> dict[str, object]:
         "env": field.env,
         "variable": field.override,
     }
-
-
-def _print_fields(recipe: Recipe, preset: str) -> None:
-    config = resolve(recipe, preset)
-    width = max(len(key) for key in recipe.by_key)
-    for field in recipe.fields:
-        value = config.text(field.key) or "–"
-        bounds = "" if field.min is None else f" ≥ {number(field.min)}"
-        choices = f" ({', '.join(field.choices)})" if field.choices else bounds
-        print(f"{field.key:<{width}}  {visible(value)}{choices}   {field.label}   {field.override}")
 
 
 def check(args: argparse.Namespace) -> int:
@@ -237,15 +231,10 @@ def lines(report: Report) -> list[str]:
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     out = [f"{name} · {report.stack.said}", *words.arithmetic(report)]
     if report.environment:
-        out.insert(1, t("environment {words}", words=report.environment))
+        out.insert(1, report.environment)
     if words.length(report):
         out += [line for line in (words.length(report), words.on_the_way(report)) if line]
-    for finding in report.findings:
-        out.append(f"{words.GLYPHS[finding.severity]} {finding.message}")
-        if finding.why:
-            out.append(f"    {finding.why}")
-        if finding.fixes:
-            out.append("    " + t("way out: {fixes}", fixes=words.ways_out(finding)))
+    out += words.findings(report)
     out.append(words.verdict(report))
     return out
 
@@ -266,7 +255,7 @@ def export(args: argparse.Namespace) -> int:
     if args.supervised:
         chosen, told = _supervised(args, report.config)
     if refusal := chosen.refused(plan):
-        raise CommandError(f"--format {args.format}: {refusal}")
+        raise CommandError(t("{place}: {words}", place=f"--format {args.format}", words=refusal))
     exported = chosen(plan, **told)
     lost = [*exported.losses, *_stack_lost(report.config, args)]
     for loss in lost:

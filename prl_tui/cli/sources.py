@@ -66,7 +66,8 @@ def _key(config: RunConfig, name: str, option: str, strange: list[str]) -> str:
     if key is None:
         from prl_tui.core import config_file
 
-        strange.append(f"{option} {cut(name)}: {config_file.no_field(config, name)}")
+        told = t("{place}: {words}", place=f"{option} {cut(name)}", words=config_file.no_field(config, name))
+        strange.append(told)
         return name
     return key
 

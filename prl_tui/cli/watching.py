@@ -99,7 +99,10 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
 
     With a goal until that is reached: 0, or 1 where an error was waited for, also where that was before the run ended.
     """
-    print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
+    if isinstance(folder, BareRun):
+        print(t("{place}: {words}", place=folder.metrics or folder.output, words=folder.kind()), file=sys.stderr)
+    else:
+        print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
     told = _Told()
     for one, _ in _looks(folder, wait=goal is not None):
         for line in told.news(one):
@@ -250,7 +253,7 @@ def verdict(one: Overview) -> list[str]:
     """How a run ended, without the cause that `failing` shows below it."""
     status = one.status
     if isinstance(one.folder, BareRun):
-        return [f"{overview.state_word(status.state)}: {status.detail}"]
+        return [t("{place}: {words}", place=overview.state_word(status.state), words=status.detail)]
     took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
     code = "–" if status.exit_code is None else status.exit_code
     lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]

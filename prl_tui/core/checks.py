@@ -229,12 +229,12 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
             break
     found = []
     if claimed:
-        names = listed(f"{gpu.name} ({gpu.claimed_by})" for gpu in claimed)
+        names = listed(t("{label} ({words})", label=gpu.name, words=gpu.claimed_by) for gpu in claimed)
         message = nt("GPU {names} is reserved.", "GPUs {names} are reserved.", len(claimed), names=names)
         why = t("Its memory may still look free: a run imports and loads for a while before it takes its cards.")
         found.append(Finding("gpu-claimed", "error", "cuda_visible_devices", message, why, fix))
     if busy:
-        names = listed(f"{gpu.name} ({gpu.busy_with})" for gpu in busy)
+        names = listed(t("{label} ({words})", label=gpu.name, words=gpu.busy_with) for gpu in busy)
         message = nt("GPU {names} is in use.", "GPUs {names} are in use.", len(busy), names=names)
         found.append(Finding("gpu-busy", "warning", "cuda_visible_devices", message, "", fix))
     return found

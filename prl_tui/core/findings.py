@@ -91,7 +91,7 @@ class Facts(Value):
     no_folder: str = ""
     """The working directory of a launch here, where there is none."""
     environment: str = ""
-    """The training environment in words; "" where it is not known."""
+    """The training environment in words, as `environment torch-2.8: torch 2.8.0`; "" where it is not known."""
     no_environment: str = ""
     """The training environment that is named and not there."""
     silent_environment: str = ""

@@ -308,4 +308,6 @@ def readable(outputs: Outputs, failures: tuple[str, ...] = ()) -> None:
             re.compile(pattern)
             re.compile(pattern.encode())
         except re.error as error:
-            raise ValueError(f"{place}: {pattern[:100]!r} is not a regular expression: {error}") from None
+            told = i18n.t("{place}: {text} is not a regular expression: {reason}",
+                     place=place, text=repr(pattern[:100]), reason=error)  # fmt: skip
+            raise ValueError(told) from None

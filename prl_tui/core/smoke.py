@@ -64,7 +64,7 @@ class Result(Value):
     def words(self) -> str:
         """One line."""
         head = t("smoke test passed") if self.passed else t("smoke test failed")
-        return f"{head}: {'; '.join(self.reasons)}"
+        return t("{place}: {words}", place=head, words=t("; ").join(self.reasons))
 
 
 def sizes(report: Report) -> Sizes:

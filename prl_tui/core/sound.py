@@ -168,12 +168,17 @@ def _followed(field: Field) -> list[str]:
     return PLACE.findall(field.default) if field.template and isinstance(field.default, str) else []
 
 
+def _place(field: Field, name: str) -> str:
+    """Where a sentence about a field's key `name` begins."""
+    return t("field {key}, {name}", key=field.key, name=name)
+
+
 def _field(field: Field, data: RecipeFile, keys: Collection[str]) -> None:
     """Bounds that a script can compare, choices that exist, and a default that is one of the field's values."""
     for name, bound in (("min", field.min), ("max", field.max)):
         if bound is None:
             continue
-        place = f"field {field.key}, {name}"
+        place = _place(field, name)
         if field.type not in _NUMBERS:
             raise ValueError(t("{place}: only int and float have bounds; leave it out", place=place))
         if not math.isfinite(bound):
@@ -200,7 +205,7 @@ def _field(field: Field, data: RecipeFile, keys: Collection[str]) -> None:
     if field.template and isinstance(default, str):
         for key in PLACE.findall(default):
             if key not in keys:
-                raise ValueError(no_field(f"field {field.key}, default", key, keys))
+                raise ValueError(no_field(_place(field, "default"), key, keys))
         return
     _, problem = values.parse(replace(field, default=None), default) if default != "" else (None, "")
     if problem:
@@ -212,7 +217,7 @@ def _known(field: Field) -> None:
     for name, value in (("unset", field.unset), ("worked", field.worked)):
         if value is None:
             continue
-        place = f"field {field.key}, {name}"
+        place = _place(field, name)
         if field.type not in _NUMBERS:
             raise ValueError(t("{place}: only int and float have it; leave it out", place=place))
         if not math.isfinite(value) or (field.type == "int" and not float(value).is_integer()):
@@ -220,7 +225,7 @@ def _known(field: Field) -> None:
         else:
             problem = values.parse(replace(field, default=None), int(value) if field.type == "int" else value)[1]
         if problem:
-            raise ValueError(f"{place}: {problem.rstrip('.。')}")
+            raise ValueError(t("{place}: {words}", place=place, words=problem.rstrip(".。")))
 
 
 def _read_by_rules(data: RecipeFile, by_key: Mapping[str, Field]) -> None:
@@ -244,4 +249,4 @@ def _read_by_rules(data: RecipeFile, by_key: Mapping[str, Field]) -> None:
     for name, known in (("stack", stacks.STACKS), ("launcher", data.program)):
         for choice in by_key[name].choices if name in by_key else ():
             if choice not in known:
-                raise ValueError(_unknown(f"field {name}, choices", choice, list(known)))
+                raise ValueError(_unknown(_place(by_key[name], "choices"), choice, list(known)))

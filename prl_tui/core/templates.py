@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from prl_tui.core.value import Value
+from prl_tui.i18n import t
 
 Path = tuple[str, ...]
 PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -76,14 +77,16 @@ def sound(templates: Collection[Template], flagged: Collection[str], known: Coll
     for template in templates:
         place = f"write {template.name[:100]}"
         if not re.fullmatch(_NAME, template.name):
-            raise ValueError(f"{place}: the name needs letters, digits, - or _, and ends in .yaml, .yml or .json")
+            raise ValueError(
+                t("{place}: the name needs letters, digits, - or _, and ends in .yaml, .yml or .json", place=place)
+            )
         if names.count(template.name) > 1:
-            raise ValueError(f"{place}: there are two files of that name")
+            raise ValueError(t("{place}: there are two files of that name", place=place))
         if template.key and template.key not in flagged:
-            raise ValueError(f"{place}, key: there is no field {template.key} with a flag")
+            raise ValueError(t("{place}, key: there is no field {key} with a flag", place=place, key=template.key))
         for key in (*template.when, *template.absent, *template.named()):
             if key not in known:
-                raise ValueError(f"{place}: there is no field {key}")
+                raise ValueError(t("{place}: there is no field {key}", place=place, key=key))
         for path, leaf in template.leaves():
             _sound_leaf(f"{place}, {'.'.join(path)}", leaf, names)
 
@@ -91,14 +94,14 @@ def sound(templates: Collection[Template], flagged: Collection[str], known: Coll
 def _sound_leaf(place: str, leaf: object, names: Collection[str]) -> None:
     if isinstance(leaf, list):
         if any(isinstance(item, (dict, list)) or (isinstance(item, str) and "{" in item) for item in leaf):
-            raise ValueError(f"{place}: a list holds constants only; a field of type list gives one")
+            raise ValueError(t("{place}: a list holds constants only; a field of type list gives one", place=place))
         return
     if not isinstance(leaf, (str, int, float)) or (isinstance(leaf, float) and not math.isfinite(leaf)):
-        raise ValueError(f"{place}: a text, a number, true or false is needed")
+        raise ValueError(t("{place}: a text, a number, true or false is needed", place=place))
     if not isinstance(leaf, str) or "{" not in leaf:
         return
     found = re.fullmatch(FILE, leaf)
     if found and found[1] not in names:
-        raise ValueError(f"{place}: no file {found[1]} is written")
+        raise ValueError(t("{place}: no file {name} is written", place=place, name=found[1]))
     if not found and "{" in PLACE.sub("", leaf):
-        raise ValueError(f"{place}: {leaf[:100]!r} has a brace that names no field")
+        raise ValueError(t("{place}: {text} has a brace that names no field", place=place, text=repr(leaf[:100])))

@@ -72,12 +72,56 @@ def verdict(report: Report) -> str:
     return "  ".join(parts) if parts else "✓ " + t("no errors")
 
 
-def ways_out(finding: Finding) -> str:
-    """The fixes in one line, each with the words that make it on a command line, or ""."""
-    if not finding.fixes:
-        return ""
-    first, *rest = (f"{fix.label} ({_typed(fix)})" for fix in finding.fixes)
+def findings(report: Report) -> list[str]:
+    """The findings, each with why and its own ways out; those that mend several errors at once stand once, at the end."""
+    shared = _shared(report)
+    lines = []
+    for finding in report.findings:
+        lines.append(f"{GLYPHS[finding.severity]} {finding.message}")
+        if finding.why:
+            lines.append(f"    {finding.why}")
+        own = _own(report, finding, shared) if shared and finding.fixes == shared else finding.fixes
+        if own:
+            lines.append("    " + t("way out: {fixes}", fixes=_alternatives(own)))
+    return [*lines, *_shared_lines(report, shared)]
+
+
+def _shared(report: Report) -> tuple[Fix, ...]:
+    """The ways out that several errors have in common: a search that mends all of them finds them."""
+    found = [finding.fixes for finding in report.findings if finding.severity == "error" and finding.fixes]
+    return next((fixes for fixes in found if found.count(fixes) > 1), ())
+
+
+def _own(report: Report, finding: Finding, shared: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """What every shared way out does to the error's own field, where it does more besides."""
+    from prl_tui.core.fixes import as_fix
+
+    key = finding.field
+    values = [fix.changes[key] for fix in shared if key in fix.changes]
+    if len(values) < len(shared) or any(value != values[0] for value in values) or len(shared[0].changes) == 1:
+        return ()
+    return (as_fix(report.config, {key: values[0]}),)
+
+
+def _shared_lines(report: Report, shared: tuple[Fix, ...]) -> list[str]:
+    if not shared:
+        return []
+    mended = sum(finding.fixes == shared for finding in report.findings)
+    if mended == report.count("error"):
+        head = t("ways out, each mends all of them:") if len(shared) > 1 else t("way out, which mends all of them:")
+    else:
+        head = t("ways out, each mends {n} of the errors:", n=mended)
+    return [head, *(f"    {_with_words(fix)}" for fix in shared)]
+
+
+def _alternatives(fixes: tuple[Fix, ...]) -> str:
+    """Fixes in one line, each with the words that make it on a command line."""
+    first, *rest = map(_with_words, fixes)
     return t("{first}, or {rest}", first=first, rest=t(", or ").join(rest)) if rest else first
+
+
+def _with_words(fix: Fix) -> str:
+    return t("{label} ({words})", label=fix.label, words=_typed(fix))
 
 
 def _typed(fix: Fix) -> str:

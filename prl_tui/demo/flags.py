@@ -7,6 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in choices:
-            names = ", ".join(choices)
+            names = listed(choices)
             raise argparse.ArgumentTypeError(t("'{text}' is none of: {names}", text=text, names=names))
         return text
 

@@ -92,7 +92,7 @@ def _functions(plan: LaunchPlan) -> list[str]:
     whole = t("needs a whole number from $3 to $4; this is not one: ")
     decimal = t("needs a number from $3 to $4; this is not one: ")
     one_of = t("needs one of: ")
-    empty = t("is empty")
+    file, unset = t("file"), t(", {words}", words="$1 " + t("is empty"))
     one_file = t("must match exactly one file: ")
     needed = t("is needed and has no value")
     types = {field.type for field in plan.config.recipe.fields}
@@ -103,21 +103,21 @@ def _functions(plan: LaunchPlan) -> list[str]:
         "  shown=$1",
         "  if [[ $1 == *[[:cntrl:]]* ]]; then printf -v shown '%q' \"$1\"; fi",
         "}",
-        'fail() { visible "$*"; printf \'' + t("error") + ': %s\\n\' "$shown" >&2; exit 1; }',
+        'fail() { visible "$*"; printf \'' + t("error: ") + '%s\\n\' "$shown" >&2; exit 1; }',
         *bash_secrets.function(),
         f"hidden={literal(hidden)}",
         "from() { # true when the variable $1 overrides; origin says where the value comes from",
         "  if [[ -n ${!1-} ]]; then",
         '    if secret "${!1}"; then fail "$1 $hidden"; fi',
-        '    origin="environment $1"; return 0',
+        f'    origin="{t("environment")} $1"; return 0',
         "  fi",
-        f'  if [[ -n ${{!1+set}} ]]; then origin="file, $1 {empty}"; else origin="file"; fi',
+        f'  if [[ -n ${{!1+set}} ]]; then origin="{file}{unset}"; else origin="{file}"; fi',
         "  return 1",
         "}",
         'show() { visible "${2:--}"; printf \'  %-32s %s  (%s)\\n\' "$1" "$shown" "$origin"; }',
         "fixed() { # KEY VARIABLE VALUE",
         f'  if from "$2" && [[ ${{!2}} != "$3" ]]; then fail "$2 {fixed}${{3:--}}"; fi',
-        '  origin="file"; show "$1" "$3"',
+        f'  origin="{file}"; show "$1" "$3"',
         "}",
         "whole() { # VARIABLE VALUE LEAST MOST",
         f'  [[ $2 =~ ^(0|-?[123456789][0123456789]{{0,14}})$ ]] || fail "$1 {whole}$2"',
@@ -201,7 +201,9 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
         return
     yield f"{name}={_default(plan, field)}"
     followed = listed(template_keys(plan.config.settings[field.key].value)) if plan.config.follows(field.key) else ""
-    otherwise = f" else origin+={literal(', ' + t('follows {keys}', keys=followed))};" if followed else ""
+    otherwise = (
+        f" else origin+={literal(t(', {words}', words=t('follows {keys}', keys=followed)))};" if followed else ""
+    )
     yield f"if from {variable}; then {name}=${variable};{otherwise} fi"
     yield from _check(field, name, variable, value is not None)
     yield f'show {literal(field.key)} "${name}"'

@@ -39,7 +39,7 @@ def _command(plan: LaunchPlan) -> str:
 
 def _stop(test: str, sentence: str) -> Iterator[str]:
     yield f"{test} ("
-    yield f"  >&2 {cmd.told(t('error') + ': ' + sentence)}"
+    yield f"  >&2 {cmd.told(t('error: ') + sentence)}"
     yield "  exit /b 1"
     yield ")"
 

@@ -14,7 +14,7 @@ def export(plan: LaunchPlan) -> Export:
     """The env file of a plan."""
     lines = [one_line(f"# {line}".rstrip()) for line in header(plan)]
     for name in losses.inherited(plan):
-        told = literal(t("error") + ": " + t("this variable is needed and not set: ") + name)
+        told = literal(t("error: ") + t("this variable is needed and not set: ") + name)
         lines.append(f"[ -n \"${{{name}-}}\" ] || {{ printf '%s\\n' {told} >&2; return 1; }}")
         lines.append(f"export {name}")
     lines += [f"export {name}={literal(value)}" for name, value in plan.env]

@@ -86,7 +86,7 @@ def _numbered(plan: LaunchPlan) -> str:
 def stop(sentence: str, value: str = "") -> str:
     """A command that ends a node with one line; `value` is an expansion that stands at its end."""
     shown = f'"{value}"' if value else ""
-    return f"{{ printf '%s\\n' {literal(t('error') + ': ' + sentence)}{shown} >&2; exit 1; }}"
+    return f"{{ printf '%s\\n' {literal(t('error: ') + sentence)}{shown} >&2; exit 1; }}"
 
 
 def exports(plan: LaunchPlan, platform: Platform) -> Iterator[str]:

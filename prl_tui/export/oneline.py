@@ -42,7 +42,7 @@ def word(text: str) -> str:
 
 
 def _must(test: str, sentence: str) -> str:
-    return f"{{ {test} || {{ printf '%s\\n' {word(t('error') + ': ' + sentence)} >&2; false; }}; }}"
+    return f"{{ {test} || {{ printf '%s\\n' {word(t('error: ') + sentence)} >&2; false; }}; }}"
 
 
 def _path(text: str) -> str:

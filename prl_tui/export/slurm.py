@@ -36,7 +36,7 @@ def export(plan: LaunchPlan) -> Export:
         *(one_line(f"# {line}".rstrip()) for line in header(plan)),
         "# " + t("Submit it with sbatch; --partition, --time, --mem and --nodes given there come before the lines above."),
         "set -euo pipefail",
-        "fail() { printf '" + t("error") + ": %s\\n' \"$*\" >&2; exit 1; }",
+        "fail() { printf '" + t("error: ") + "%s\\n' \"$*\" >&2; exit 1; }",
         no_arguments(example_of(plan)),
         '[[ -n ${SLURM_JOB_ID-} ]] || fail ' + literal(t("this file is for sbatch; the bash format runs without Slurm.")),
         *_port(plan),

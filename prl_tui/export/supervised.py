@@ -47,7 +47,7 @@ def export(plan: LaunchPlan, stack: str = "") -> Export:
         *(one_line(f"# {line}".rstrip()) for line in header(plan)),
         "# " + t("{variable} names the state folder; it belongs on shared storage.", variable=STATE),
         "set -euo pipefail",
-        "fail() { printf '" + t("error") + ": %s\\n' \"$*\" >&2; exit 1; }",
+        "fail() { printf '" + t("error: ") + "%s\\n' \"$*\" >&2; exit 1; }",
         no_arguments(example_of(plan)),
         *_OLDER.split("\n"),
         f"command -v prl-tui >/dev/null || fail {literal(missing)}",

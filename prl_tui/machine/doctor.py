@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from prl_tui.i18n import nt, t
-from prl_tui.lists import sentence
+from prl_tui.lists import listed, sentence
 from prl_tui.machine import host as hosts
 from prl_tui.machine import ports, session_end
 from prl_tui.machine.doctor_item import Item, State
@@ -70,7 +70,7 @@ def hostname(name: str = "", within: float = NAME_WITHIN) -> Iterator[Item]:
             "hostname", title, t("{name} does not resolve: {reason}", name=name, reason=found[0][1:]), "error", fix
         )
     else:
-        yield Item("hostname", title, f"{name}, {found[0]}")
+        yield Item("hostname", title, listed((name, found[0])))
 
 
 def nvml(snapshot: GpuSnapshot) -> Iterator[Item]:

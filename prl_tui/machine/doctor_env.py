@@ -18,7 +18,7 @@ from prl_tui.machine.gpus import GpuSnapshot
 def examine(activation: Activation, snapshot: GpuSnapshot, around: Mapping[str, str]) -> Iterator[Item]:
     """The environment of that name; of prl-tui's own only what its screens need."""
     yield binding()
-    title = t("environment {words}", words=environment.label(activation))
+    title = environment.title(activation)
     python = environment.interpreter(activation, around)
     if python is None:
         known = listed(conda.names(around)) if activation.kind == "conda" else ""

@@ -21,6 +21,8 @@ from prl_tui import atomic, regular
 from prl_tui.core.config import RunConfig
 from prl_tui.core.plan import Activation, LaunchPlan, build
 from prl_tui.core.value import Value
+from prl_tui.i18n import t
+from prl_tui.lists import listed
 from prl_tui.machine import conda, paths
 
 PACKAGES = ("torch", "ms-swift", "trl", "transformers", "accelerate", "deepspeed", "vllm", "flash-attn", "pynvml")
@@ -94,15 +96,19 @@ class Environment(Value):
     def _build(self) -> str:
         parts = ["CPU" if self.cuda == "cpu" else f"CUDA {self.cuda}" if self.cuda else ""]
         parts.append(f"NCCL {self.nccl}" if self.nccl else "")
-        said = ", ".join(part for part in parts if part)
+        said = listed(part for part in parts if part)
         return f" ({said})" if said else ""
 
 
 def label(activation: Activation) -> str:
-    """What a person calls it: the conda name, the folder, the interpreter, `this` or `PATH`."""
-    if activation.kind == "conda":
-        return activation.name
-    return activation.name or activation.kind or "PATH"
+    """What a person calls it: the conda name, the folder, the interpreter, `PATH`, or prl-tui's own."""
+    return t("this environment") if activation.kind == "this" else activation.name or "PATH"
+
+
+def title(activation: Activation) -> str:
+    """`environment torch-2.8`, or `this environment`, as a line about it begins."""
+    named = label(activation)
+    return named if activation.kind == "this" else t("environment {words}", words=named)
 
 
 def interpreter(activation: Activation, environment: Mapping[str, str] | None = None) -> Path | None:

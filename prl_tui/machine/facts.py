@@ -13,6 +13,7 @@ from prl_tui.core.findings import Facts, GpuUse
 from prl_tui.core.plan import build
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 from prl_tui.machine import environment, local_paths, paths, rows
 from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot, MigInstance
 
@@ -69,7 +70,7 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
         pace=pace[0],
         pace_source=pace[1],
         no_folder="" if paths.is_dir(folder) else str(folder),
-        environment=f"{place}: {words}" if words else "",
+        environment=t("{place}: {words}", place=environment.title(plan.activation), words=words) if words else "",
         no_environment=place if python is None and plan.activation.kind else "",
         silent_environment=place if python is not None and found is None else "",
         no_launcher=environment.lacks(plan, python),
@@ -204,7 +205,7 @@ def _slice_use(gpu: Gpu, one: MigInstance, run_of: RunOf | None) -> GpuUse:
 
 def _users(processes: Iterable[GpuProcess], run_of: RunOf | None) -> str:
     users = dict.fromkeys(_user_words(process, run_of) for process in processes)
-    return ", ".join(user for user in users if user)[:160] or t("a process that cannot be seen")
+    return listed(user for user in users if user)[:160] or t("a process that cannot be seen")
 
 
 def _user_words(process: GpuProcess, run_of: RunOf | None) -> str:

@@ -49,6 +49,12 @@ class BareRun(RunFolder):
         """The log; where there is none, a file that does not exist."""
         return self.log or self.path / records.OUTPUT
 
+    def kind(self) -> str:
+        """What it is, for a line that names it."""
+        if self.metrics is None:
+            return t("a log, not a run of prl-tui's")
+        return t("an output folder, not a run of prl-tui's")
+
     def info(self) -> None:
         """Nothing was written down before its start."""
         return

@@ -13,6 +13,7 @@ from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.bare import BareRun
+from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry import quiet
@@ -45,17 +46,27 @@ def head(one: Overview, width: int) -> Content:
     """`run 7f3 · demo/two-ranks · ▸ running   step 120 / 200  60 %  ━━━╸────  7 it/s  16 s left  checkpoint 100`."""
     state = one.status.state
     tone = "$text-warning" if one.quiet is not None else _TONES.get(state, "$text-accent")
-    parts: list[tuple[str, str]] = [
-        (t("run {id}", id=safe(one.id)), "bold"),
-        (f" · {safe(one.what)} · ", "$secondary"),
-        (overview.status_word(one).removeprefix("· "), tone),
-    ]
+    if isinstance(one.folder, BareRun):
+        parts = [(safe(one.id), "bold"), (f" · {one.folder.kind()}", "$secondary")]
+    else:
+        parts = [
+            (t("run {id}", id=safe(one.id)), "bold"),
+            (f" · {safe(one.what)} · ", "$secondary"),
+            (overview.status_word(one).removeprefix("· "), tone),
+        ]
     room = width - sum(cell_len(text) for text, _ in parts)
     for text in _progress(one, room > 70):
         if cell_len(text) + 3 <= room:
             parts.append((f"   {safe(text)}", ""))
             room -= cell_len(text) + 3
     return Content.assemble(*parts)
+
+
+def waiting(folder: RunFolder) -> str:
+    """What stands in place of a log that has no line."""
+    if isinstance(folder, BareRun) and folder.log is None:
+        return t("No log lies in this folder, only metrics.")
+    return t("Nothing is written yet.")
 
 
 def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
@@ -126,9 +137,14 @@ def health(one: Overview) -> tuple[str, str]:
 
 
 def closing(text: str, seconds: int, width: int) -> str:
-    """A health line's first parts, as many as have room whole, and that the screen will close by itself."""
+    """A health line's first parts, as many as have room whole, and that the screen will close by itself.
+
+    The first part is the cause of a failure: where it has no room beside the whole notice, the notice is short.
+    """
     notice = t("closing in {n} s, any key keeps it open", n=seconds)
     first, *others = text.split(GAP)
+    if cell_len(first) + len(GAP) + cell_len(notice) > width:
+        notice = t("closes in {n} s", n=seconds)
     room = width - cell_len(notice) - len(GAP)
     line = fit(first, max(0, min(room, cell_len(first))))
     for part in others:
@@ -178,9 +194,9 @@ def _failure(one: Overview) -> str:
         return f"✗ {safe(one.cause.words())}   d {t('details')}" + (f"   {one.why}" if one.why else "")
     if one.view.errors:
         mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
-        return f"✗ {code}: {safe(mark.text)}   d {t('details')}"
+        return f"✗ {t('{place}: {words}', place=code, words=safe(mark.text))}   d {t('details')}"
     said = t("{code}. {detail}", code=code, detail=one.status.detail)
-    return f"✗ {said}" + (f": {one.why}" if one.why else "")
+    return "✗ " + (t("{place}: {words}", place=said, words=one.why) if one.why else said)
 
 
 _SHOWN = ("loss", "reward", "grad_norm", "learning_rate", "token_acc", "kl")

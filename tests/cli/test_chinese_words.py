@@ -50,6 +50,32 @@ def test_no_english_word_of_argparse_is_left(words):
     assert not [word for word in ENGLISH if word in text], text
 
 
+def test_headings_and_lists_of_argparse_have_chinese_punctuation():
+    text = said("launch", "-h")
+    assert "\n位置参数：\n" in text
+    assert "\n选项：\n" in text
+    assert "\n命令：\n" in said("-h")
+    assert not re.search(r"[\u4e00-\u9fff]:", text)
+    assert "没有 frob 这个选择（可选：recipes、presets、gpus、" in said("frob")
+    assert "没有 maybe 这个选择（可选：yes、no）" in said("recipes", "--trust", "maybe")
+    formats = said("export", "-h")
+    assert "command、oneline、bash" in formats
+    assert max(map(cells, formats.splitlines())) <= 100
+
+
+def test_lists_have_the_chinese_separator():
+    text = said("export", "demo", "--format", "x")
+    assert "command、oneline、bash" in text
+    assert "，bash" not in text
+    told = said("check", "prl-grpo", "--set", "train_type=x")
+    assert "lora、full" in told
+
+
+def test_the_environment_of_prl_tui_itself_has_words():
+    assert said("doctor", "--env", "this").count("当前环境") == 1
+    assert "环境 PATH" in said("doctor")
+
+
 def test_english_stays_argparses_own():
     done = subprocess.run([sys.executable, "-m", "prl_tui", "check"], capture_output=True, text=True, check=False)
     assert done.stderr.startswith("usage: ")

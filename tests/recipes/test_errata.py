@@ -44,11 +44,11 @@ def plain(recipe: str, preset: str, **changes: object) -> tuple[str, ...]:
 OLD = {"--train_type", "--num_infer_workers", "--use_lmdeploy"}
 POINTS = [
     Point("000: batch × processes must be a multiple, and that is all", "prl-grpo", "num_generations",
-          "The guide's script checks no more than the multiple", "指南的脚本只检查整除",
+          "PRL's own script checks the multiple alone", "PRL 自带的脚本只检查整除",
           lambda: "num-generations-min" in codes("prl-grpo", "standard-4gpu", num_generations=1)
           or not checks.check(config("prl-grpo", "standard-4gpu", {"num_generations": 1})).ok),
     Point("000: nothing about evaluation", "prl-grpo", "per_device_eval_batch_size",
-          "which the guide's script does not check", "指南的脚本未检查",
+          "which PRL's own script does not check", "PRL 自带的脚本未检查",
           lambda: "eval-batch-divides" in codes("prl-grpo", "standard-4gpu", per_device_eval_batch_size=1, num_generations=8)),
     Point("000: accumulation never helps (true until 3.3)", "prl-grpo", "gradient_accumulation_steps",
           "it does not help num_generations to divide", "它不参与生成数的整除判断",
@@ -68,7 +68,7 @@ POINTS = [
     Point("001: no device_map any more", "prl-grpo", "", "every rank spreads over its GPUs by device_map", "仍以 device_map 分布",
           lambda: "device_map" not in " ".join(options("prl-grpo", "standard-4gpu"))),
     Point("000: dataloader_num_workers 0 is a rule for several GPUs", "prl-grpo", "dataloader_num_workers",
-          "a mismatch of TRL 0.17 and newer transformers", "并非指南所说的多卡规则",
+          "a mismatch of TRL 0.17 and newer transformers", "并非 PRL 指南所说的多卡规则",
           lambda: options("prl-grpo", "standard-4gpu")["--dataloader_num_workers"] == ("0",)),
     Point("001: the 4-GPU script is verified", "prl-grpo", "preset:standard-4gpu",
           "the runs that its log names were on one GPU", "其日志所指的运行都是单卡",

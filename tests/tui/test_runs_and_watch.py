@@ -19,7 +19,7 @@ from prl_tui.runs.state import status
 from prl_tui.tui.help import watch_help
 from prl_tui.tui.run_words import closing
 from prl_tui.tui.screens.dialogs import Help, Question
-from prl_tui.tui.screens.runs import RunsScreen
+from prl_tui.tui.screens.runs import RunList, RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
@@ -334,7 +334,10 @@ def test_what_has_no_room_beside_the_closing_is_left_out_whole():
     end = "closing in 9 s, any key keeps it open"
     assert closing("✓ done   its logs stay in /somewhere", 9, 90) == f"✓ done   its logs stay in /somewhere   {end}"
     assert closing("✓ done   its logs stay in /somewhere", 9, 60) == f"✓ done   {end}"
-    assert closing("✗ rank 1: a cause longer than the room   d details", 9, 60) == f"✗ rank 1: a cause l…   {end}"
+    cause = "✗ rank 1: a cause longer than the room"
+    assert closing(f"{cause}   d details", 9, 70) == f"{cause}   d details   closes in 9 s"
+    assert closing(f"{cause}   d details", 9, 60) == f"{cause}   closes in 9 s"
+    assert closing(f"{cause}   d details", 9, 40) == "✗ rank 1: a cause longe…   closes in 9 s"
 
 
 async def test_the_help_names_the_logs_as_their_tabs_do(app, start):
@@ -456,6 +459,32 @@ async def test_a_log_of_a_run_that_nobody_launched_here_opens_in_the_same_screen
             file.write("one more line\n")
         await pilot.press("end")
         await wait_for(pilot, lambda: "one more line" in screen(pilot.app), "the log goes on")
+
+
+async def test_a_log_and_a_folder_of_metrics_say_what_they_are(app, tmp_path):
+    folder = tmp_path / "v31-20260210-185134"
+    folder.mkdir()
+    shutil.copy(CAPTURES / "grpo_np2_ok" / "logging.jsonl", folder)
+    shutil.copy(CAPTURES / "grpo_np2_ok" / "console.raw", tmp_path / "night.log")
+    async with app().run_test(size=SMALL) as pilot:
+        pilot.app.open_run(bare.find(str(folder), tmp_path))
+        await wait_for(pilot, lambda: "an output folder, not a run of prl-tui's" in screen(pilot.app), "what it is")
+        await wait_for(pilot, lambda: "No log lies in this folder, only metrics." in screen(pilot.app), "no log")
+        assert "logging.jsonl" not in text_of(pilot.app.screen.query_one("#head"))
+    async with app().run_test(size=SMALL) as pilot:
+        pilot.app.open_run(bare.find(str(tmp_path / "night.log"), tmp_path))
+        await wait_for(pilot, lambda: "night.log · a log, not a run of prl-tui's" in screen(pilot.app), "what it is")
+        assert text_of(pilot.app.screen.query_one("#head")).count("night.log") == 1
+
+
+def test_the_column_of_a_time_takes_what_it_needs():
+    rows = RunList()
+    assert rows._columns(False) == (20, 21, 9)
+    rows._longest = (16, 11)  # 200 / 200  100 %, and minutes with seconds in Chinese
+    assert rows._columns(False) == (20, 19, 11)
+    rows._longest = (21, 11)
+    assert rows._columns(False) == (18, 21, 11)
+    assert rows._columns(True) == (33, 21, 12)
 
 
 RANKS = """

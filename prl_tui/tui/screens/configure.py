@@ -366,7 +366,7 @@ class ConfigureScreen(Place):
         from prl_tui.tui.screens.dialogs import Help
 
         field = self.session.config.recipe.by_key.get(self.form.key)
-        about = safe(f"{field.label}: {wordlist.about(field)}") if field is not None else ""
+        about = safe(t("{place}: {words}", place=field.label, words=wordlist.about(field))) if field is not None else ""
         self.app.push_screen(Help(configure_help(about)))
 
     def action_launch(self) -> None:

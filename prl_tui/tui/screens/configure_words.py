@@ -29,8 +29,7 @@ def worst(verdict: Verdict) -> dict[str, str]:
 def about(session: Session) -> str:
     """For the top bar: the recipe, the rules in force, the training environment."""
     stack = session.verdict.report.stack
-    installed = session.facts.environment if session.facts is not None else ""
-    place = t("environment {words}", words=installed) if installed else ""
+    place = session.facts.environment if session.facts is not None else ""
     return " · ".join(
         part for part in (str(session.config.recipe.data.title), t("rules of {stack}", stack=stack.said), place) if part
     )

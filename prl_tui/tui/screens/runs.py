@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -49,6 +50,8 @@ class RunList(Rows):
         self.runs: list[Overview] = []
         self.changes: Mapping[str, Changes] = {}
         self.waiting = True
+        self._longest = (0, 0)
+        """Cells of the longest words of how far and of how long."""
         self.wanted = ""
         """The run that the cursor starts on."""
 
@@ -61,6 +64,10 @@ class RunList(Rows):
         now = self.runs[self.cursor].id if self.cursor < len(self.runs) else self.wanted
         before, self.runs, self.waiting = self.cursor, runs, False
         self.cursor = next((y for y, one in enumerate(runs) if one.id == now), min(self.cursor, max(0, len(runs) - 1)))
+        told = [(overview.progress_words(one), overview.took(one)) for one in runs]
+        self._longest = (
+            max((cell_len(far) for far, _ in told), default=0), max((cell_len(took) for _, took in told), default=0)
+        )  # fmt: skip
         self.rows_changed()
         if self.cursor != before:
             self.show_cursor()
@@ -95,6 +102,7 @@ class RunList(Rows):
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
         wide, silent = width > 120, one.quiet is not None
         detailed = width > 130
+        what, far, took = self._columns(wide)
         pieces: list[Piece] = [
             (fit(one.id, 7) + " ", "strong"),
             (
@@ -102,18 +110,25 @@ class RunList(Rows):
                 "warning" if silent else ROLE.get(state, "muted"),
             ),
             (fit(began, 12) + " " if width > 90 else "", "muted"),
-            (fit(one.what, 33 if wide else 20) + " ", ""),
+            (fit(one.what, what) + " ", ""),
         ]
         if silent and not detailed:
             return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
         pieces += [
-            (fit(overview.progress_words(one), 21), ""),
-            (fit(overview.took(one), 12 if wide else 9, right=True), "muted"),
+            (fit(overview.progress_words(one), far), ""),
+            (fit(overview.took(one), took, right=True), "muted"),
         ]
         if detailed:
             text = overview.reason(one) or self._changed(one)
             pieces.append(("   " + fit(text, max(4, width - 117)), "warning" if silent else "muted"))
         return pieces
+
+    def _columns(self, wide: bool) -> tuple[int, int, int]:
+        """Cells of what, how far and how long: a longer time takes its cells where how far leaves some, else from what."""
+        what, far, took = (33, 21, 12) if wide else (20, 21, 9)
+        more = max(0, self._longest[1] - took)
+        left = max(far - more, min(far, self._longest[0] + 1))
+        return what - (left - (far - more)), left, took + more
 
     def _changed(self, one: Overview) -> str:
         found = self.changes.get(one.id)

@@ -22,7 +22,7 @@ from prl_tui.tui import fault_place
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.curves import charts, in_sight
 from prl_tui.tui.feeds import RunFeed
-from prl_tui.tui.run_words import closing, head, health, ranks_by_gpu
+from prl_tui.tui.run_words import closing, head, health, ranks_by_gpu, waiting
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
@@ -272,8 +272,7 @@ class WatchScreen(Place):
         tabs.active = index % len(tabs.tabs)
         tabs.refresh()
         rank = tabs.tabs[tabs.active].rank
-        waiting = t("Nothing is written yet.")
-        self.query_one(LogView).show(self._source(rank), waiting)
+        self.query_one(LogView).show(self._source(rank), waiting(self.folder))
         self._silent = 0
         self._read_log()
 
