@@ -12,7 +12,8 @@ HIDDEN = "…"
 
 _CLASSES = {"[:space:]": r"\s", "[:alnum:]": "A-Za-z0-9", "[:alpha:]": "A-Za-z", "[:digit:]": "0-9", "[:upper:]": "A-Z",
             "[:xdigit:]": "A-Fa-f0-9"}  # fmt: skip
-_MAYBE = r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD|_DSN|_COOKIE|_CERT)$"  # a run's record needs none
+_MAYBE = r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD|_DSN|_COOKIE|_CERT|_PW)[_\d]*$"
+"""In a variable's name: a run's record needs none of these."""
 _ASSIGNED = (
     r"((?:password|passwd|passphrase|api_?key|access_?key|private_?key|secret|token)\w{0,40}[\"']?\]?\s{0,9}[:=]\s{0,9})"
     r"([\"'])[^\"'\n]{4,}\2"

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from prl_tui.core import secret_rules as rules
 
-_PARTS = ("close", "open", "value", "word", "service", "model", "short", "long", "doubt", "plain", "shape", "flag")
+_PARTS = (
+    "close",
+    "open",
+    "value",
+    "word",
+    "again",
+    "AGAIN",
+    "service",
+    "model",
+    "short",
+    "long",
+    "doubt",
+    "plain",
+    "shape",
+    "flag",
+)
 """Parts that become variables of the function, each after those that it has in it."""
 
 
