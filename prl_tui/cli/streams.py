@@ -53,6 +53,17 @@ class Harmless(io.TextIOWrapper):
             raise OutputLostError(reasons.of(error)) from None
 
 
+class Narration(Harmless):
+    """Standard error: what a person typed comes back in many a sentence, and a secret among it does not."""
+
+    def write(self, text: str, /) -> int:
+        """Write a text without the secrets whose look says that they are some; as `Harmless.write`."""
+        from prl_tui.core import secrets  # most commands say nothing here
+
+        super().write(secrets.forms_hidden(text))
+        return len(text)
+
+
 def install() -> None:
     """Give this process three working streams; what was closed leads nowhere, and what a locale lacks is escaped."""
     for number in (0, 1, 2):
@@ -79,7 +90,8 @@ def _harmless(number: int, before: object) -> Harmless:
     raw: BinaryIO = open(number, "wb", closefd=False)  # noqa: SIM115
     encoding = before.encoding if isinstance(before, io.TextIOWrapper) else "utf-8"
     by_line = number == 2 or raw.isatty()
-    return Harmless(raw, encoding=encoding, errors="backslashreplace", line_buffering=by_line)
+    kind = Narration if number == 2 else Harmless
+    return kind(raw, encoding=encoding, errors="backslashreplace", line_buffering=by_line)
 
 
 def _to_nowhere(number: int) -> None:

@@ -41,6 +41,7 @@ _NOTHING = ("true", "false", "null", "none")
 """What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`."""
 
 WORDS = {
+    "slashes": ":/?/",
     "close": r"""[]["'\\[:space:]]*""",
     "open": r"""[]["'\\[:space:]=:>]*""",
     "value": "(" + _none_of(_NOTHING, _ENDS, "{=$") + "|[$][^({[:space:]])",
@@ -84,8 +85,12 @@ URL = (
     r'[^/[:space:]:@"]*:[^/[:space:]@"]+'  # user:password
     r'|[^]/[:space:]:@"[]*:[^/[:space:]@"]*[^/[:space:]@"[:digit:]][^/[:space:]@"]*/([^[:space:]@":]|:[^/[:space:]@"])*'  # with a /
 )
-"""Between `://` and `@`: a user and a password. Digits and a slash behind the colon are a port."""
-URL_USER = r'(https?|wss?|rediss?|grpcs?|ftps?)://([^/[:space:]:@"]{16,}|[^/[:space:]:@"]{0,14}[[:digit:]][[:alpha:]][^/[:space:]:@"]{0,14})@'
+"""Between `://`, or `:/` where a URL was taken for a path, and `@`: a user and a
+password. Digits and a slash behind the colon are a port."""
+URL_USER = (
+    r"(https?|wss?|rediss?|grpcs?|ftps?)<slashes>"
+    r'([^/[:space:]:@"]{16,}|[^/[:space:]:@"]{0,14}[[:digit:]][[:alpha:]][^/[:space:]:@"]{0,14})@'
+)
 """A user that is none: sixteen characters, or a digit before a letter. `git@`, `me@` and `john2@` are users."""
 
 CASED = (

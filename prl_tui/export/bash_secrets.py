@@ -5,6 +5,7 @@ from __future__ import annotations
 from prl_tui.core import secret_rules as rules
 
 _PARTS = (
+    "slashes",
     "close",
     "open",
     "value",
@@ -33,7 +34,7 @@ def _quoted(pattern: str) -> str:
 
 def function() -> list[str]:
     """`secret TEXT` and `named ENTRY...`: a subshell each, whose C locale knows letters of ASCII alone and is fast."""
-    forms = "|".join([rules.LOOKS, f"://({rules.URL})@", *rules.CASED])
+    forms = "|".join([rules.LOOKS, f"<slashes>({rules.URL})@", *rules.CASED])
     lines = [
         "secret() ( # true when a text holds a key, a token or a password, by its look or by the name before it",
         "  LC_ALL=C",

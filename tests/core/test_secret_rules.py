@@ -128,6 +128,8 @@ SECRET = [
     "HF_TOKEN_ALICE=verysecretvalue99",
     "--api_key_of_alice verysecretvalue99",
     "MY_KEY_2=verysecretvalue99",
+    "https:/me:plainword@host/x",
+    "https:/verysecretvalue99@host/x",
     # forms of more providers
     "https://hooks.slack.com/services/T00000000/B00000000/aaaaaaaaaaaaaaaaaaaaaaaa",
     "https://discord.com/api/webhooks/123456789012345678/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -221,6 +223,8 @@ ORDINARY = [
         )
     ),
     "--tokenizer_2 x --max_new_tokens 512 --token_type_2 x --num_tokens_2 5 --pad_token_2 x --password_file x",
+    "/data:/me@host",
+    "/a:/b:ro",
     "xai-org/grok-1",
     "msg.SG.x",
     "ya29.txt",
@@ -261,7 +265,7 @@ def test_what_is_hidden_is_no_secret_any_more(text: str) -> None:
 def test_a_rule_finds_nothing_without_one_of_its_hints() -> None:
     for text in SECRET:
         small = text.lower()
-        forms = any(hint in text for hint in secret_rules.LOOK_HINTS) or "://" in text
+        forms = any(hint in text for hint in secret_rules.LOOK_HINTS) or ":/" in text
         assert forms or any(hint in small for hint in secret_rules.HINTS), text
 
 
