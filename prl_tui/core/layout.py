@@ -61,6 +61,8 @@ def _reading(devices: Devices) -> list[Violation]:
     part, spec, entries = "cuda_visible_devices", devices.spec, devices.entries
     if spec is None:
         return []
+    if devices.unreadable:
+        return [broken("devices-unreadable", part, spec=spec, item=devices.unreadable)]
     if devices.repeated:
         return [broken("devices-repeated", part, spec=spec)]
     if not entries:
