@@ -10,7 +10,7 @@ from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report, Severity
+from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule
 from prl_tui.core.value import replace
@@ -106,9 +106,8 @@ def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterato
     if found.violations:
         from prl_tui.core import explain
     for broken in found.violations:
-        severity: Severity = "error" if broken.severity == "error" else "warning"
         what, why = explain.what(broken), explain.why(broken, stack)
-        yield Finding(broken.code, severity, config.recipe.part(broken.part), what, why)
+        yield Finding(broken.code, broken.severity, config.recipe.part(broken.part), what, why)
 
 
 def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:

@@ -13,6 +13,9 @@ from prl_tui.core.value import Value
 ALL = 64
 """How many devices torch assumes when the variable is not set."""
 
+HIDES = "-1"
+"""The value that hides every GPU."""
+
 _LONGEST = 4300
 """Digits of a number that Python reads, unless it is told otherwise; torch raises for more."""
 
@@ -34,6 +37,11 @@ class Devices(Value):
     """The same device twice: torch then sees none."""
     unreadable: str = ""
     """The item for which torch raises ValueError: a lone sign, digits that Python reads as no number."""
+
+    @property
+    def hides(self) -> bool:
+        """Every GPU is hidden on purpose: what people set for a run on the CPU."""
+        return self.spec == HIDES
 
     @property
     def listed(self) -> int | None:

@@ -29,6 +29,7 @@ WHAT = {
     "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs; {gpus} visible."),
     "node-without-gpu": mark("The node has no GPU, and each process needs one; processes: {nproc}."),
     "devices-repeated": mark("CUDA_VISIBLE_DEVICES={spec} names a GPU twice: torch then sees none."),
+    "devices-hidden": mark("CUDA_VISIBLE_DEVICES={spec} hides every GPU: the run is one on the CPU."),
     "devices-unreadable": mark("torch fails on “{item}” in CUDA_VISIBLE_DEVICES={spec}: it is no number."),
     "devices-none": mark("CUDA_VISIBLE_DEVICES={spec} leaves no GPU visible."),
     "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}”; GPUs it sees: {count}."),
