@@ -127,7 +127,8 @@ def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: l
         return findings
     from prl_tui.core import fixes  # a sound config never pays for the search
 
-    if facts.node_gpus == 0:  # no change of fields gives a node a GPU: what mends the rest is offered all the same
+    if any(finding.code == "node-without-gpu" for finding in findings):
+        # no change of fields gives a node a GPU: what mends the rest is offered all the same
         facts = replace(facts, node_gpus=None)
 
     def judge(changed: RunConfig) -> tuple[assess.Case, dict[str, Any]]:

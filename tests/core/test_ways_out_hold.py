@@ -80,3 +80,14 @@ def test_ways_out_keep_to_the_multiple_of_a_field(eights: RunConfig, value: int)
     for fix in fixes:
         assert checks.check(one.with_values(fix.changes, Source.FIX)).ok, fix
         assert 8 <= fix.changes["each"] <= 56
+
+
+@pytest.mark.parametrize("source", ["demo/one-process", "demo/two-ranks", "custom/torchrun"])
+@pytest.mark.parametrize("spec", ["5", "0", "0,0", "x", "-"])
+def test_without_gpus_a_wrong_list_goes_where_none_is_needed(source: str, spec: str) -> None:
+    one = config(source, cuda_visible_devices=spec, **({"script": "a.py"} if source.startswith("custom") else {}))
+    wrong = [found for found in checks.check(one, Facts(node_gpus=0)).findings if found.severity == "error"]
+    assert wrong
+    for found in wrong:
+        assert found.fixes[0].changes == {"cuda_visible_devices": None}
+        assert checks.check(one.with_values(found.fixes[0].changes, Source.FIX), Facts(node_gpus=0)).ok
