@@ -9,7 +9,7 @@ from prl_tui.core import advice, assess, engine, flags, missing, splits, wordlis
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
-from prl_tui.core.config import RunConfig
+from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule
@@ -22,7 +22,34 @@ _NOTHING = Facts()
 
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
-    return _report(config, facts, stack_name, ways_out=True)
+    report = _report(config, facts, stack_name, ways_out=True)
+    return replace(report, findings=_sound(report, facts, stack_name))
+
+
+def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]:
+    """The findings without the fixes that would make an error that is not there now, whatever they mend."""
+    if not any(finding.fixes for finding in report.findings):
+        return report.findings
+    now = _errors(report)
+    known: list[tuple[Fix, bool]] = []  # several findings share a way out
+
+    def sound(fix: Fix) -> bool:
+        for other, verdict in known:
+            if other.changes == fix.changes:
+                return verdict
+        changed = report.config.with_values(fix.changes, Source.FIX)
+        verdict = _errors(_report(changed, facts, stack_name, ways_out=False)) <= now
+        known.append((fix, verdict))
+        return verdict
+
+    return tuple(
+        replace(finding, fixes=tuple(fix for fix in finding.fixes if sound(fix))) if finding.fixes else finding
+        for finding in report.findings
+    )
+
+
+def _errors(report: Report) -> set[tuple[str, str]]:
+    return {(finding.code, finding.field) for finding in report.findings if finding.severity == "error"}
 
 
 def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool) -> Report:
