@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from prl_tui import reasons
-from prl_tui.i18n import ODD
+from prl_tui.i18n import ODD, t
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
 """The exit code, as a shell shows it, of a command whose reader went away."""
@@ -64,12 +64,23 @@ class Narration(Harmless):
         return len(text)
 
 
+_closed: set[int] = set()
+"""The streams that were closed when this process began."""
+
+
+def needs_stdout() -> None:
+    """OutputLostError where standard output was closed from the start: for a command that is run for what it prints."""
+    if 1 in _closed:
+        raise OutputLostError(t("standard output is closed"))
+
+
 def install() -> None:
     """Give this process three working streams; what was closed leads nowhere, and what a locale lacks is escaped."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
+            _closed.add(number)
             _to_nowhere(number)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115

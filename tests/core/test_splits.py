@@ -49,7 +49,12 @@ def test_with_other_errors_the_share_is_mended_too() -> None:
 
 
 def test_a_share_that_leaves_too_little_is_mended_by_another_one_where_no_other_field_is_enough() -> None:
-    wide = {"num_generations": 2, "per_device_train_batch_size": 512, "generation_batch_size": 4096, "nproc_per_node": 4}
+    wide = {
+        "num_generations": 2,
+        "per_device_train_batch_size": 512,
+        "generation_batch_size": 4096,
+        "nproc_per_node": 4,
+    }
     one = resolve(RECIPES["swift-grpo"]).with_values({**wide, "split_dataset_ratio": 0.9999}, Source.SET)
     found = next(found for found in judged(one, rows=3000).findings if found.code == "too-few-rows")
     assert found.fixes[0].changes == {"split_dataset_ratio": None}
