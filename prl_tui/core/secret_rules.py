@@ -32,9 +32,26 @@ def _rest(words: tuple[str, ...], ends: str) -> str:
 _COPIES = (
     "(backup|bak|copy|old|new|prev(ious)?|next|current|prod(uction)?|dev(elopment)?|test(ing)?|stag(e|ing)|live|sandbox|primary"
     "|secondary|main|alt|default|fallback|extra|spare|local|remote|read(only)?|write|ro|rw|user|admin|bot|team|org|group|personal"
-    "|private|work|home|shared|ci|first|second|one|two|base|value|raw|plain|cn|us|eu|[a-d])"
+    "|private|research|work|home|shared|ci|first|second|one|two|base|value|raw|plain|cn|us|eu|[a-d]|v[0123456789]+)"
 )
 """Behind a secret's name these make one more of the same; `api_key_env`, `password_file` and `token_type` are none."""
+
+_ABOUT = ("BITS", "BUDGET", "CLASS", "COUNT", "DIR", "ENV", "EXPIRY", "FILE", "FORMAT", "FRAMES", "HASH", "HEADER", "HOST", "ID", "INDEX",
+          "KIND", "LENGTH", "LIMIT", "MAX", "METHOD", "MIN", "MODE", "NAME", "PATH", "PORT", "PREFIX", "REQUIRED", "ROLE", "SCOPE", "SIZE",
+          "SOURCE", "SPLIT", "STORE", "SUFFIX", "TIMEOUT", "TTL", "TYPE", "URL", "VAR", "VERSION")  # fmt: skip
+"""What says something about a secret and holds none: `HF_TOKEN_PATH`."""
+
+
+def _names(about: tuple[str, ...]) -> str:
+    """A word of capitals and digits that begins like none of these, by two letters; so a person's, a team's or a place's name."""
+    every = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    seconds: dict[str, str] = {}
+    for word in about:
+        seconds[word[0]] = seconds.get(word[0], "") + word[1]
+    parts = ["".join(c for c in every if c not in seconds)]
+    parts = [f"[{parts[0]}]", *(f"{c}[{''.join(x for x in every if x not in no)}]" for c, no in seconds.items())]
+    return f"({'|'.join(parts)})[[:upper:][:digit:]]*"
+
 
 _ENDS = r"""]["'\\[:space:],;&)}"""
 _NOTHING = ("true", "false", "null", "none")
@@ -50,6 +67,7 @@ WORDS = {
     "again": f"[[:digit:]]*([_.-]([[:digit:]]+|{_COPIES}))*",
     "AGAIN": f"[[:digit:]]*(_([[:digit:]]+|{_COPIES.upper()}))*",
     # names of services whose keys, tokens and passwords are nothing else
+    "NAMES": f"(_({_names(_ABOUT)}|{_COPIES.upper()}))+",
     "service": "(github|gitlab|gitee|bitbucket|hugging_?face(_?hub)?|modelscope|swanlab|wandb|comet|neptune|clearml|mlflow"
     "|databricks|dagshub|kaggle|openai|anthropic|dashscope|openrouter|replicate|runpod|langsmith|langfuse|slack|telegram"
     "|discord|dingtalk|feishu|stripe|sentry|datadog|docker|registry|pypi|vault|azure|aliyun|redis(cli)?|mongo(db)?|postgres|mysql"
@@ -94,6 +112,11 @@ URL_USER = (
 """A user that is none: sixteen characters, or a digit before a letter. `git@`, `me@` and `john2@` are users."""
 
 CASED = (
+    # HF_TOKEN_ALICE, DB_PASSWORD_BERLIN
+    (
+        "((API|ACCESS|AUTH|PRIVATE|SECRET)_?KEY|(HF|HUB|GH|GITHUB|GITLAB|WANDB|BOT|SLACK|AUTH|ACCESS|API)_?TOKEN|PASS(WORD|WD|PHRASE))"
+        "<NAMES>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
+    ),
     (
         "(^|[^[:alnum:]])(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRETS?(_[[:upper:][:digit:]_]+)?|TOKEN|PASSWD|PASSPHRASE"
         "|CREDENTIALS?|PW)<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"

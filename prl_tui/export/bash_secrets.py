@@ -12,6 +12,7 @@ _PARTS = (
     "word",
     "again",
     "AGAIN",
+    "NAMES",
     "service",
     "model",
     "short",
