@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from prl_tui import __version__
 from prl_tui.i18n import t
@@ -47,9 +48,18 @@ class _Formatter(argparse.HelpFormatter):
 HELP = {"-h", "--help"}
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse's errors repeat what was typed: what stands behind a secret's name is not repeated."""
+
+    def error(self, message: str) -> NoReturn:
+        from prl_tui.core import secrets
+
+        super().error(secrets.hidden_text(message))
+
+
 def build(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser for these words: every sub-command by name, the called one with its arguments."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="prl-tui",
         formatter_class=_Formatter,
         description=t("Set up, check, export, launch and watch multi-GPU training runs. Without a command, the app."),

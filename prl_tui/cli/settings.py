@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
-from prl_tui.cli.streams import print_json, write_exact
+from prl_tui.cli.streams import needs_stdout, print_json, write_exact
 from prl_tui.core import assess, checks, stacks, wordlist
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
@@ -256,6 +256,8 @@ def export(args: argparse.Namespace) -> int:
         chosen, told = _supervised(args, report.config)
     if refusal := chosen.refused(plan):
         raise CommandError(t("{place}: {words}", place=f"--format {args.format}", words=refusal))
+    if args.output is None or args.output == "-":
+        needs_stdout()
     exported = chosen(plan, **told)
     lost = [*exported.losses, *_stack_lost(report.config, args)]
     for loss in lost:

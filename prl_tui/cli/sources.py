@@ -48,7 +48,10 @@ def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:
             raise CommandError(t("--set {text}: KEY=VALUE is needed, for example num_generations=4.", text=shown))
         changes[_key(config, name.strip(), "--set", strange)] = value
     for name in unsets:
-        changes[_key(config, name.strip(), "--unset", strange)] = None
+        key = _key(config, name.strip(), "--unset", strange)
+        if key in config.settings and changes.get(key) is not None:
+            raise CommandError(t("--set and --unset both name {key}; keep one of them.", key=key))
+        changes[key] = None
     if strange:
         from prl_tui.core import mistakes
 

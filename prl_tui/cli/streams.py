@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from prl_tui import reasons
-from prl_tui.i18n import ODD
+from prl_tui.i18n import ODD, t
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
 """The exit code, as a shell shows it, of a command whose reader went away."""
@@ -53,12 +53,34 @@ class Harmless(io.TextIOWrapper):
             raise OutputLostError(reasons.of(error)) from None
 
 
+class Narration(Harmless):
+    """Standard error: what a person typed comes back in many a sentence, and a secret among it does not."""
+
+    def write(self, text: str, /) -> int:
+        """Write a text without the secrets whose look says that they are some; as `Harmless.write`."""
+        from prl_tui.core import secrets  # most commands say nothing here
+
+        super().write(secrets.forms_hidden(text))
+        return len(text)
+
+
+_closed: set[int] = set()
+"""The streams that were closed when this process began."""
+
+
+def needs_stdout() -> None:
+    """OutputLostError where standard output was closed from the start: for a command that is run for what it prints."""
+    if 1 in _closed:
+        raise OutputLostError(t("standard output is closed"))
+
+
 def install() -> None:
     """Give this process three working streams; what was closed leads nowhere, and what a locale lacks is escaped."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
+            _closed.add(number)
             _to_nowhere(number)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
@@ -79,7 +101,8 @@ def _harmless(number: int, before: object) -> Harmless:
     raw: BinaryIO = open(number, "wb", closefd=False)  # noqa: SIM115
     encoding = before.encoding if isinstance(before, io.TextIOWrapper) else "utf-8"
     by_line = number == 2 or raw.isatty()
-    return Harmless(raw, encoding=encoding, errors="backslashreplace", line_buffering=by_line)
+    kind = Narration if number == 2 else Harmless
+    return kind(raw, encoding=encoding, errors="backslashreplace", line_buffering=by_line)
 
 
 def _to_nowhere(number: int) -> None:

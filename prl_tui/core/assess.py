@@ -120,10 +120,9 @@ def stack_of(config: RunConfig, override: str = "", probed: str = "") -> Stack:
 
 def gpus(config: RunConfig) -> int | None:
     """The GPUs that a config takes on each node: those that it names, else one for each process."""
-    listed = (
-        devices.read(config.value("cuda_visible_devices")).listed if "cuda_visible_devices" in config.settings else None
-    )
-    return listed or config.number("nproc_per_node")
+    spec = config.value("cuda_visible_devices") if "cuda_visible_devices" in config.settings else None
+    read = devices.read(spec)
+    return 0 if read.hides else read.listed or config.number("nproc_per_node")
 
 
 def numbers(case: Case) -> Numbers:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from math import ceil
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value, replace
+
+Severity = Literal["error", "warning", "note"]
 
 
 class Violation(NamedTuple):
@@ -21,10 +23,10 @@ class Violation(NamedTuple):
     code: str
     part: str
     figures: tuple[tuple[str, object], ...] = ()
-    severity: str = "error"
+    severity: Severity = "error"
 
 
-def broken(code: str, part: str, severity: str = "error", /, **figures: object) -> Violation:
+def broken(code: str, part: str, severity: Severity = "error", /, **figures: object) -> Violation:
     """A violation with its figures by name."""
     return Violation(code, part, tuple(figures.items()), severity)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags, missing, wordlist
+from prl_tui.core import advice, assess, engine, flags, missing, splits, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
-from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report, Severity
+from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Schedule
 from prl_tui.core.value import replace
@@ -22,20 +22,56 @@ _NOTHING = Facts()
 
 def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> Report:
     """The verdict on a config: the figures and every finding, worst first."""
-    empty = facts.rows == 0
-    if empty:  # nothing else is to be said of so many rows, and no other setting mends it
-        facts = replace(facts, rows=None)
+    report = _report(config, facts, stack_name, ways_out=True)
+    return replace(report, findings=_sound(report, facts, stack_name))
+
+
+def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]:
+    """The findings without the fixes that would make an error that is not there now, whatever they mend."""
+    if not any(finding.fixes for finding in report.findings):
+        return report.findings
+    now = _errors(report)
+    known: list[tuple[Fix, bool]] = []  # several findings share a way out
+
+    def sound(fix: Fix) -> bool:
+        for other, verdict in known:
+            if other.changes == fix.changes:
+                return verdict
+        changed = report.config.with_values(fix.changes, Source.FIX)
+        verdict = _errors(_report(changed, facts, stack_name, ways_out=False)) <= now
+        known.append((fix, verdict))
+        return verdict
+
+    return tuple(
+        replace(finding, fixes=tuple(fix for fix in finding.fixes if sound(fix))) if finding.fixes else finding
+        for finding in report.findings
+    )
+
+
+def _errors(report: Report) -> set[tuple[str, str]]:
+    return {(finding.code, finding.field) for finding in report.findings if finding.severity == "error"}
+
+
+def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool) -> Report:
+    """The verdict; without `ways_out` nobody looks for changes that would mend it."""
+    whole = facts
+    stack = assess.stack_of(config, stack_name, facts.stack)
     seen, idle, written = _through_files(config, facts)
+    nothing = splits.nothing_left(seen, stack, facts.rows)
+    if nothing:  # nothing else is to be said of so many rows
+        facts = replace(facts, rows=None)
     stack, case = _case(config, facts, stack_name)
     found = assess.assess(case)
     schedule = _schedule(seen)
-    rows = _train_rows(seen, stack, facts.rows)
+    rows = splits.train_rows(seen, stack, facts.rows)
     length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows)
     heard = _without_problems(config, idle | written)
     findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
-    findings = _with_ways_out(heard, facts, stack_name, findings)
-    findings += [_no_rows(config)] if empty else []
-    if any(broken.severity == "warning" for broken in found.violations):
+    if ways_out:
+        findings = _with_ways_out(heard, facts, stack_name, findings)
+    if nothing:
+        findings.append(_with_shares(heard, whole, stack_name, nothing) if ways_out else nothing)
+    if ways_out and any(broken.severity == "warning" for broken in found.violations):
         from prl_tui.core import exact
 
         findings = exact.with_ways_out(config, case, found, findings)
@@ -64,14 +100,8 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
 def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, assess.Case]:
     stack = assess.stack_of(config, stack_name, facts.stack)
     seen, idle, _ = _through_files(config, facts)
-    rows, val_rows = _train_rows(seen, stack, facts.rows), _val_rows(seen, stack, facts)
+    rows, val_rows = splits.train_rows(seen, stack, facts.rows), splits.val_rows(seen, stack, facts)
     return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle)
-
-
-def _no_rows(config: RunConfig) -> Finding:
-    """The training data is there, and there is nothing in it."""
-    named = next((key for key in config.recipe.data.batch.rows if key in config.settings and config.text(key)), "")
-    return Finding("no-rows", "error", named, t("The data has no rows."), t("There is nothing to train on."))
 
 
 _NONE: frozenset[str] = frozenset()
@@ -106,9 +136,8 @@ def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterato
     if found.violations:
         from prl_tui.core import explain
     for broken in found.violations:
-        severity: Severity = "error" if broken.severity == "error" else "warning"
         what, why = explain.what(broken), explain.why(broken, stack)
-        yield Finding(broken.code, severity, config.recipe.part(broken.part), what, why)
+        yield Finding(broken.code, broken.severity, config.recipe.part(broken.part), what, why)
 
 
 def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
@@ -128,7 +157,8 @@ def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: l
         return findings
     from prl_tui.core import fixes  # a sound config never pays for the search
 
-    if facts.node_gpus == 0:  # no change of fields gives a node a GPU: what mends the rest is offered all the same
+    if any(finding.code == "node-without-gpu" for finding in findings):
+        # no change of fields gives a node a GPU: what mends the rest is offered all the same
         facts = replace(facts, node_gpus=None)
 
     def judge(changed: RunConfig) -> tuple[assess.Case, dict[str, Any]]:
@@ -136,8 +166,24 @@ def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: l
         asked = [pair.fixes[0].changes for pair in _pairs(changed, stack, facts) if pair.fixes]
         return case, {key: value for changes in asked for key, value in changes.items()}
 
-    ways_out = fixes.search(config, judge)
-    return [replace(finding, fixes=ways_out) if finding in errors else finding for finding in findings]
+    found = fixes.search(config, judge)
+    if any(error.code in splits.CODES for error in errors) and not any(len(fix.changes) == 1 for fix in found):
+        shares = splits.ways_out(config, lambda changed: not assess.assess(judge(changed)[0]).errors)
+        found = (*shares, *found)[: fixes.MOST]
+    return [replace(finding, fixes=found) if finding in errors else finding for finding in findings]
+
+
+def _with_shares(config: RunConfig, facts: Facts, stack_name: str, nothing: Finding) -> Finding:
+    """No row is left to train on: shares to split off with which there are some, and that break no other rule."""
+    if nothing.field != splits.RATIO:
+        return nothing
+    errors = assess.assess(_case(config, replace(facts, rows=None), stack_name)[1]).errors
+
+    def works(changed: RunConfig) -> bool:
+        stack, case = _case(changed, facts, stack_name)
+        return splits.nothing_left(changed, stack, facts.rows) is None and assess.assess(case).errors <= errors
+
+    return replace(nothing, fixes=splits.ways_out(config, works))
 
 
 def _schedule(config: RunConfig) -> Schedule:
@@ -153,25 +199,6 @@ def _schedule(config: RunConfig) -> Schedule:
     iterations = number("num_iterations") or 1
     always = config.recipe.data.smoke.always_evaluates
     return Schedule(epochs, number("max_steps"), iterations, number("save_steps"), number("eval_steps"), always)
-
-
-def _train_rows(config: RunConfig, stack: Stack, rows: int | None) -> int | None:
-    """The rows that are left to train on when a share of them is split off for evaluation."""
-    ratio = config.value("split_dataset_ratio") if "split_dataset_ratio" in config.settings else None
-    strategy = config.value("eval_strategy") if "eval_strategy" in config.settings else None
-    if ratio is None and stack.default_split and strategy != "no":
-        ratio = 0.01
-    if rows is None or not ratio or ("val_dataset" in config.settings and config.value("val_dataset")):
-        return rows
-    return rows - int(rows * ratio)
-
-
-def _val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
-    """The rows of the validation data: its own, or those that are split off the training data."""
-    train = _train_rows(config, stack, facts.rows)
-    if facts.val_rows is not None or facts.rows is None or train == facts.rows:
-        return facts.val_rows
-    return facts.rows - (train or 0)
 
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:

@@ -13,10 +13,13 @@ from prl_tui.core.value import Value
 ALL = 64
 """How many devices torch assumes when the variable is not set."""
 
-_LONGEST = 4300
-"""Digits of a number that Python reads; torch raises for more."""
+HIDES = "-1"
+"""The value that hides every GPU."""
 
-_LEADING = re.compile(r"[+-]?[0-9]*", re.ASCII)
+_LONGEST = 4300
+"""Digits of a number that Python reads, unless it is told otherwise; torch raises for more."""
+
+_LEADING = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 class Devices(Value):
@@ -32,6 +35,13 @@ class Devices(Value):
     """Items that torch does not read, from the first one that stops it."""
     repeated: bool = False
     """The same device twice: torch then sees none."""
+    unreadable: str = ""
+    """The item for which torch raises ValueError: a lone sign, digits that Python reads as no number."""
+
+    @property
+    def hides(self) -> bool:
+        """Every GPU is hidden on purpose: what people set for a run on the CPU."""
+        return self.spec == HIDES
 
     @property
     def listed(self) -> int | None:
@@ -56,6 +66,9 @@ def read(spec: str | None, on_node: int | None = None) -> Devices:
     items = spec.split(",")
     for position, item in enumerate(items):
         index = _leading_int(item.strip())
+        if index is None:
+            none = 0 if on_node is not None else None
+            return Devices(spec, (), none, tuple(items[position:]), unreadable=item.strip())
         if index in entries:
             return Devices(spec, (), 0 if on_node is not None else None, tuple(items), repeated=True)
         if index < 0:
@@ -78,11 +91,18 @@ def _by_prefix(spec: str, prefix: str) -> Devices:
     return Devices(spec, tuple(entries), most)
 
 
-def _leading_int(text: str) -> int:
-    """C's strtoul: the leading number of `1gpu`; −1 where there is none."""
-    found = _LEADING.match(text)
-    digits = found.group(0) if found else ""
-    return int(digits) if 0 < len(digits.lstrip("+-")) <= _LONGEST else -1
+def _leading_int(text: str) -> int | None:
+    """C's strtoul: the leading number of `1gpu`; −1 where there is none, None where torch takes something for one that is none."""
+    end = next((n for n, c in enumerate(text) if not (c.isdigit() or (n == 0 and c in "+-"))), len(text))
+    taken = text[:end]
+    if len(taken.lstrip("+-")) > _LONGEST:
+        return None
+    try:
+        int(taken or "-1")
+    except ValueError:  # `-`, `²`
+        return None
+    found = _LEADING.match(taken)  # of digits that are not ASCII the driver, which decides, reads none
+    return int(found.group(0)) if found else -1
 
 
 def _usable(entries: list[int], on_node: int | None) -> int | None:

@@ -29,6 +29,8 @@ WHAT = {
     "processes-exceed-gpus": mark("{nproc} processes need {nproc} GPUs; {gpus} visible."),
     "node-without-gpu": mark("The node has no GPU, and each process needs one; processes: {nproc}."),
     "devices-repeated": mark("CUDA_VISIBLE_DEVICES={spec} names a GPU twice: torch then sees none."),
+    "devices-hidden": mark("CUDA_VISIBLE_DEVICES={spec} hides every GPU: the run is one on the CPU."),
+    "devices-unreadable": mark("torch fails on “{item}” in CUDA_VISIBLE_DEVICES={spec}: it is no number."),
     "devices-none": mark("CUDA_VISIBLE_DEVICES={spec} leaves no GPU visible."),
     "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}”; GPUs it sees: {count}."),
     "devices-odd": mark("torch reads CUDA_VISIBLE_DEVICES={spec} as {read}."),
@@ -57,6 +59,7 @@ WHY = {
     "node-rank-beyond": mark("The ranks wait for each other for minutes, and then stop."),
     "rank-beyond": mark("The program refuses a rank that does not exist when it starts."),
     "master-addr-loopback": mark("Set it to the address of node 0, as the other nodes see it."),
+    "devices-unreadable": mark("torch reads indices such as 0,1, or UUIDs; what begins like a number and is none ends the program with a ValueError."),
     "devices-none": mark("torch reads indices such as 0,1, or UUIDs, and nothing from the first other word on."),
     "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),
 }  # fmt: skip

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
-from prl_tui.core.batch import Batch
+from prl_tui.core.batch import Batch, Severity
 from prl_tui.core.config import RunConfig
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import Steps
 from prl_tui.core.value import Value
 
-Severity = Literal["error", "warning", "note"]
 ORDER: dict[str, int] = {"error": 0, "warning": 1, "note": 2}
 
 

@@ -60,6 +60,7 @@ INVOLVED: dict[str, set[str]] = {
     "tensor-parallel-layout": WORKERS | {"tensor_parallel_size"},
     "node-rank-beyond": {"node_rank", "nnodes"},
     "rank-beyond": {*RANKS, "nproc_per_node"},
+    "devices-unreadable": {"cuda_visible_devices"},
     "devices-repeated": {"cuda_visible_devices"},
     "devices-none": {"cuda_visible_devices"},
     "devices-beyond-node": {"cuda_visible_devices"},

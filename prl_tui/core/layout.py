@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prl_tui.core.batch import Violation, broken
+from prl_tui.core.batch import Severity, Violation, broken
 from prl_tui.core.devices import Devices
 from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value
@@ -35,7 +35,7 @@ class Layout(Value):
 
 def violations(stack: Stack, layout: Layout) -> list[Violation]:
     """What is wrong with the placement; nothing where the GPUs are not known."""
-    found = _reading(layout.devices)
+    found = _reading(layout.devices, layout.needs_gpu)
     nproc, visible = layout.nproc, layout.devices.count
     if layout.node_gpus == 0 and layout.needs_gpu and nproc:
         return [broken("node-without-gpu", "nproc_per_node", nproc=nproc)]
@@ -56,11 +56,15 @@ def violations(stack: Stack, layout: Layout) -> list[Violation]:
     return found
 
 
-def _reading(devices: Devices) -> list[Violation]:
-    """What torch does not read as the person meant it."""
+def _reading(devices: Devices, needs_gpu: bool) -> list[Violation]:
+    """What torch does not read as the person meant it, and GPUs that are hidden where none is needed."""
     part, spec, entries = "cuda_visible_devices", devices.spec, devices.entries
     if spec is None:
         return []
+    if devices.hides and not needs_gpu:
+        return [broken("devices-hidden", part, "note", spec=spec)]
+    if devices.unreadable:
+        return [broken("devices-unreadable", part, spec=spec, item=devices.unreadable)]
     if devices.repeated:
         return [broken("devices-repeated", part, spec=spec)]
     if not entries:
@@ -74,7 +78,7 @@ def _reading(devices: Devices) -> list[Violation]:
         if len(entries) > 1:
             found.append(broken("devices-mig", part, "warning", spec=spec, item=entries[0]))
     elif devices.usable is not None and devices.usable < len(entries):
-        severity = "error" if devices.usable == 0 else "warning"
+        severity: Severity = "error" if devices.usable == 0 else "warning"
         item = entries[devices.usable]
         found.append(broken("devices-beyond-node", part, severity, spec=spec, item=item, count=devices.usable))
     return found

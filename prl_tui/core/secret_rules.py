@@ -4,8 +4,9 @@
 Names come from the providers' public documentation: W&B (WANDB_API_KEY; keys `wandb_v1_…` of 86 characters since wandb
 0.22.3), Hugging Face (HF_TOKEN, `hub_token`, `hf_…`, `api_org_…`), GitHub and GitLab ("authentication token formats":
 `ghp_` `gho_` `ghu_` `ghs_` `ghr_` `github_pat_`, `glpat-`), AWS (`AKIA…`, temporary `ASIA…`, signed URLs), Azure (`sig=`,
-AccountKey), Google (`AIza…`), Slack, Stripe, npm, PyPI, Replicate, Groq, NVIDIA, Sentry's DSN, RFC 7235 (Authorization), RFC 6750
-(Bearer, `access_token`), RFC 3986 3.2.1 (userinfo) and RFC 7519 (a JWT's three parts).
+AccountKey), Google (`AIza…`, `ya29.`), Slack (its webhooks too), Stripe, npm, PyPI, Replicate, Groq, NVIDIA, xAI (`xai-`),
+SendGrid (`SG.`), DigitalOcean (`dop_v1_`), Telegram (`bot123456:AA…`), the webhooks of Discord and Feishu, Sentry's DSN, RFC 7235
+(Authorization), RFC 6750 (Bearer, `access_token`), RFC 3986 3.2.1 (userinfo) and RFC 7519 (a JWT's three parts).
 """
 
 from __future__ import annotations
@@ -28,27 +29,56 @@ def _rest(words: tuple[str, ...], ends: str) -> str:
     return f"({'|'.join(parts)})" if len(parts) > 1 else parts[0]
 
 
+_COPIES = (
+    "(backup|bak|copy|old|new|prev(ious)?|next|current|prod(uction)?|dev(elopment)?|test(ing)?|stag(e|ing)|live|sandbox|primary"
+    "|secondary|main|alt|default|fallback|extra|spare|local|remote|read(only)?|write|ro|rw|user|admin|bot|team|org|group|personal"
+    "|private|research|work|home|shared|ci|first|second|one|two|base|value|raw|plain|cn|us|eu|[a-d]|v[0123456789]+)"
+)
+"""Behind a secret's name these make one more of the same; `api_key_env`, `password_file` and `token_type` are none."""
+
+_ABOUT = ("BITS", "BUDGET", "CLASS", "COUNT", "DIR", "ENV", "EXPIRY", "FILE", "FORMAT", "FRAMES", "HASH", "HEADER", "HOST", "ID", "INDEX",
+          "KIND", "LENGTH", "LIMIT", "MAX", "METHOD", "MIN", "MODE", "NAME", "PATH", "PORT", "PREFIX", "REQUIRED", "ROLE", "SCOPE", "SIZE",
+          "SOURCE", "SPLIT", "STORE", "SUFFIX", "TIMEOUT", "TTL", "TYPE", "URL", "VAR", "VERSION")  # fmt: skip
+"""What says something about a secret and holds none: `HF_TOKEN_PATH`."""
+
+
+def _names(about: tuple[str, ...]) -> str:
+    """A word of capitals and digits that begins like none of these, by two letters; so a person's, a team's or a place's name."""
+    every = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    seconds: dict[str, str] = {}
+    for word in about:
+        seconds[word[0]] = seconds.get(word[0], "") + word[1]
+    parts = ["".join(c for c in every if c not in seconds)]
+    parts = [f"[{parts[0]}]", *(f"{c}[{''.join(x for x in every if x not in no)}]" for c, no in seconds.items())]
+    return f"({'|'.join(parts)})[[:upper:][:digit:]]*"
+
+
 _ENDS = r"""]["'\\[:space:],;&)}"""
 _NOTHING = ("true", "false", "null", "none")
 """What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`."""
 
 WORDS = {
+    "slashes": ":/?/",
     "close": r"""[]["'\\[:space:]]*""",
     "open": r"""[]["'\\[:space:]=:>]*""",
     "value": "(" + _none_of(_NOTHING, _ENDS, "{=$") + "|[$][^({[:space:]])",
     "word": "(" + _none_of(_NOTHING, _ENDS, "{=$-") + "|[$][^({[:space:]]|-[^-[:space:]])",
+    # HF_TOKEN_2, PASSWORD2, API_KEY_BACKUP
+    "again": f"[[:digit:]]*([_.-]([[:digit:]]+|{_COPIES}))*",
+    "AGAIN": f"[[:digit:]]*(_([[:digit:]]+|{_COPIES.upper()}))*",
     # names of services whose keys, tokens and passwords are nothing else
+    "NAMES": f"(_({_names(_ABOUT)}|{_COPIES.upper()}))+",
     "service": "(github|gitlab|gitee|bitbucket|hugging_?face(_?hub)?|modelscope|swanlab|wandb|comet|neptune|clearml|mlflow"
     "|databricks|dagshub|kaggle|openai|anthropic|dashscope|openrouter|replicate|runpod|langsmith|langfuse|slack|telegram"
-    "|discord|dingtalk|feishu|stripe|sentry|datadog|docker|registry|pypi|vault|azure|aliyun|redis|mongo(db)?|postgres|mysql"
+    "|discord|dingtalk|feishu|stripe|sentry|datadog|docker|registry|pypi|vault|azure|aliyun|redis(cli)?|mongo(db)?|postgres|mysql"
     "|smtp|proxy|admin|root)",
     # a company's name is a model's too: `qwen_token=<|im_end|>` is none
     "model": "(deepseek|gemini|google|mistral|moonshot|groq|cohere|zhipu|qwen|tavily|serpapi|pinecone)",
     # these are a word's end too (`github`), so something else must stand before them
-    "short": "((hf|hub|gh|gl|git|ms|db|bot|aws|gcp|npm|pg)[_.-]?(token|pat|auth|dsn|pwd|pass)|(hf|gh|aws|gcp)[_.-]?(keys?|tokens))",
-    "long": "((api|access|private|secret|account|encryption|signing|<service>|<model>)[_.-]?keys?"
+    "short": "((hf|hub|gh|gl|git|ms|db|bot|aws|gcp|npm|pg)[_.-]?(token|pat|auth|dsn|pwd|pw|pass)|(hf|gh|aws|gcp)[_.-]?(keys?|tokens))",
+    "long": "((api|access|auth|private|secret|account|encryption|signing|<service>|<model>)[_.-]?keys?"
     "|(auth|access|api|refresh|session|bearer|secret|personal|deploy|<service>)[_.-]?token"
-    "|<service>[_.-](tokens|pat|auth|dsn|secret|pass|pwd|cookie)|(client|app)[_.-]?secret|[_.-]dsn|authorization)",
+    "|<service>[_.-](tokens|pat|auth|dsn|secret|pass|pwd|pw|cookie)|(client|app)[_.-]?secret|[_.-]dsn|authorization)",
     "doubt": "(key|tokens?|pat|auth|cookie|cert|pass|credentials?)",
     "plain": "pass(word|wd|phrase)s?",
     # thirteen letters and digits in a row with a digit at an end of them, or the beginning of a UUID
@@ -62,7 +92,10 @@ LOOKS = (
     r"|gh[pousr]_[[:alnum:]]{20,}|github_pat_[[:alnum:]_]{20,}|glpat-[[:alnum:]_-]{20,}|A[KS]IA[[:digit:][:upper:]]{16}"
     r"|xox[abeprs]-[[:alnum:]_-]{10,}|AIza[[:alnum:]_-]{35}|npm_[[:alnum:]]{36}|pypi-[[:alnum:]_-]{40,}|<edge>r8_[[:alnum:]]{30,}"
     r"|<edge>gsk_[[:alnum:]]{30,}|nvapi-[[:alnum:]_-]{30,}|<start>eyJ[[:alnum:]_-]{10,}[.]eyJ[[:alnum:]_-]{10,}[.][[:alnum:]_-]+"
-    r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY"
+    r"|hooks[.]slack[.]com/(services|workflows|triggers)/[[:alnum:]_/-]{16,}|discord(app)?[.]com/api/webhooks/[[:digit:]]+/[[:alnum:]_-]{20,}"
+    r"|open[.](feishu|larksuite)[.](cn|com)/open-apis/bot/v2/hook/[[:alnum:]-]{16,}|<edge>xai-[[:alnum:]]{30,}"
+    r"|<edge>SG[.][[:alnum:]_-]{16,}[.][[:alnum:]_-]{16,}|<edge>ya29[.][[:alnum:]_-]{20,}|<edge>do[opr]_v1_[[:xdigit:]]{30,}"
+    r"|bot[[:digit:]]{6,}:[[:alnum:]_-]{30,}|<edge>[[:digit:]]{8,10}:AA[[:alnum:]_-]{30,}|-----BEGIN [A-Z ]{0,20}PRIVATE KEY"
 )
 """Forms of well-known keys, as they are written."""
 
@@ -70,42 +103,56 @@ URL = (
     r'[^/[:space:]:@"]*:[^/[:space:]@"]+'  # user:password
     r'|[^]/[:space:]:@"[]*:[^/[:space:]@"]*[^/[:space:]@"[:digit:]][^/[:space:]@"]*/([^[:space:]@":]|:[^/[:space:]@"])*'  # with a /
 )
-"""Between `://` and `@`: a user and a password. Digits and a slash behind the colon are a port."""
-URL_USER = r'(https?|wss?|rediss?|grpcs?|ftps?)://([^/[:space:]:@"]{16,}|[^/[:space:]:@"]{0,14}[[:digit:]][[:alpha:]][^/[:space:]:@"]{0,14})@'
+"""Between `://`, or `:/` where a URL was taken for a path, and `@`: a user and a
+password. Digits and a slash behind the colon are a port."""
+URL_USER = (
+    r"(https?|wss?|rediss?|grpcs?|ftps?)<slashes>"
+    r'([^/[:space:]:@"]{16,}|[^/[:space:]:@"]{0,14}[[:digit:]][[:alpha:]][^/[:space:]:@"]{0,14})@'
+)
 """A user that is none: sixteen characters, or a digit before a letter. `git@`, `me@` and `john2@` are users."""
 
 CASED = (
+    # HF_TOKEN_ALICE, DB_PASSWORD_BERLIN
+    (
+        "((API|ACCESS|AUTH|PRIVATE|SECRET)_?KEY|(HF|HUB|GH|GITHUB|GITLAB|WANDB|BOT|SLACK|AUTH|ACCESS|API)_?TOKEN|PASS(WORD|WD|PHRASE))"
+        "<NAMES>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
+    ),
     (
         "(^|[^[:alnum:]])(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRETS?(_[[:upper:][:digit:]_]+)?|TOKEN|PASSWD|PASSPHRASE"
-        "|CREDENTIALS?)(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
+        "|CREDENTIALS?|PW)<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
     ),
-    "[[:upper:][:digit:]]_(PASS|PWD)=<open><value>",
+    "([[:upper:][:digit:]]_(PASS|PWD)|(SSH|PG|DB|MYSQL|REDIS|MAIL|SMTP|FTP|SUDO|ROOT|ADMIN|USER)PASS)<AGAIN>=<open><value>",
 )
 """A variable's name in capitals: there `MY_TOKEN=x` is a secret, where `max_token=5` is a trainer's setting."""
 
 RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # api_key=x, "hub_token": "x", Authorization: Bearer x
-    ("(<long>|(^|[^[:alnum:]])<short>)<close>[=:]<open><value>", ("=", ":")),
+    ("(<long>|(^|[^[:alnum:]])<short>)<again><close>[=:]<open><value>", ("=", ":")),
     # password=x and "secret": "x"; what a sentence says behind a colon is none
-    ("(<plain>|(^|[^[:alnum:]])secret)(<close>=|[\"'\\\\]<close>:)<open><value>", ("pass", "secret")),
-    ("(^|[][{(,][[:space:]]*|[_.-])(<plain>|secret)[[:space:]]*:<open><value>", ("pass", "secret")),
+    ("(<plain><again>|(^|[^[:alnum:]])secret<again>)(<close>=|[\"'\\\\]<close>:)<open><value>", ("pass", "secret")),
+    ("(^|[][{(,][[:space:]]*|[_.-])(<plain>|secret)<again>[[:space:]]*:<open><value>", ("pass", "secret")),
     # --hub_token x, --token=x
-    (("<flag>(-[[:alnum:]_.-]*(<long>|<plain>)|-[[:alnum:]_.-]*[_.-](<short>|secret)|--?(token|secret|<short>))"
+    (("<flag>(-[[:alnum:]_.-]*(<long>|<plain>)<again>|-[[:alnum:]_.-]*[_.-](<short><again>|secret<again>)"
+     "|--?((token|secret)<again>|<short><again>))"
      "[\"'\\\\]*(=|[[:space:]]+)[\"'\\\\]*<word>"), ("-",)),
     # FOO_KEY=x and --foo_token x where x looks like one
-    ("[_.?&\"'{-]<doubt><close>[=:]<open><shape>", ("=", ":")),
-    ("<flag>-[[:alnum:]_.-]*[_.-]<doubt>[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
+    # HF_TOKEN_ALICE=x and --api_key_of_alice x, likewise
+    ("(<long>|<plain>|(^|[^[:alnum:]])<short>)[_.-][[:alnum:]_.-]*<close>[=:]<open><shape>", ("=", ":")),
+    ("<flag>-[[:alnum:]_.-]*(<long>|<plain>|[_.-]<short>)[_.-][[:alnum:]_.-]*[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
+    ("[_.?&\"'{-]<doubt><again><close>[=:]<open><shape>", ("=", ":")),
+    ("<flag>-[[:alnum:]_.-]*[_.-]<doubt><again>[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
     # https://h/x?token=x, a signed URL
     ("[?&]([[:alnum:]_-]{0,20}(token|signature|credential)|sig|auth|pwd)=<value>", ("?", "&")),
     ("bearer[[:space:]]+[[:alnum:]._~+/=-]{16}", ("bearer",)),
 )  # fmt: skip
 """In lower case: a name, a sign and a value; and texts of which one is in all that the rule finds."""
 
-HINTS = ("key", "token", "pass", "secret", "bearer", "authorization", "dsn", "credential", "signature", "sig=", "auth", "pwd",
+HINTS = ("key", "token", "pass", "secret", "bearer", "authorization", "dsn", "credential", "signature", "sig=", "auth", "pw",
          "_pat", "-pat", ".pat", "cookie", "cert")  # fmt: skip
 """One of them is in every text that RULES or CASED find: without any, nothing is compiled."""
 LOOK_HINTS = ("hf_", "api_org_", "wandb_v1_", "sk-", "k_live_", "k_test_", "gsk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
-              "github_pat_", "glpat-", "AKIA", "ASIA", "xox", "AIza", "npm_", "pypi-", "r8_", "nvapi-", "eyJ", "-----BEGIN")  # fmt: skip
+              "github_pat_", "glpat-", "AKIA", "ASIA", "xox", "AIza", "npm_", "pypi-", "r8_", "nvapi-", "eyJ", "-----BEGIN",
+              "hooks.slack.com", "/api/webhooks/", "/bot/v2/hook/", "xai-", "SG.", "ya29.", "_v1_", "bot", ":AA")  # fmt: skip
 """One of them is in every text that LOOKS find."""
 
 

@@ -12,7 +12,8 @@ HIDDEN = "…"
 
 _CLASSES = {"[:space:]": r"\s", "[:alnum:]": "A-Za-z0-9", "[:alpha:]": "A-Za-z", "[:digit:]": "0-9", "[:upper:]": "A-Z",
             "[:xdigit:]": "A-Fa-f0-9"}  # fmt: skip
-_MAYBE = r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD|_DSN|_COOKIE|_CERT)$"  # a run's record needs none
+_MAYBE = r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD|_DSN|_COOKIE|_CERT|_PW)[_\d]*$"
+"""In a variable's name: a run's record needs none of these."""
 _ASSIGNED = (
     r"((?:password|passwd|passphrase|api_?key|access_?key|private_?key|secret|token)\w{0,40}[\"']?\]?\s{0,9}[:=]\s{0,9})"
     r"([\"'])[^\"'\n]{4,}\2"
@@ -53,14 +54,14 @@ def hidden_words(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def hidden_text(text: str) -> str:
     """A text without its secrets. What stands behind a secret's name goes to the end: nothing says where it ends."""
-    shown = _forms_hidden(text)
+    shown = forms_hidden(text)
     first = _first(shown)
     return shown if first == len(shown) else shown[:first] + HIDDEN
 
 
 def hidden_code(text: str) -> str:
     """Code or a patch with the keys of well-known forms hidden, and what is given to a name of a secret."""
-    return re.sub(_ASSIGNED, rf"\1\2{HIDDEN}\2", _forms_hidden(text), flags=re.IGNORECASE)
+    return re.sub(_ASSIGNED, rf"\1\2{HIDDEN}\2", forms_hidden(text), flags=re.IGNORECASE)
 
 
 def hidden_value(name: str, value: str) -> str:
@@ -69,11 +70,11 @@ def hidden_value(name: str, value: str) -> str:
     return HIDDEN if maybe else hidden_text(value)
 
 
-def _forms_hidden(text: str) -> str:
-    """Without the keys of well-known forms and without users and passwords of URLs."""
+def forms_hidden(text: str) -> str:
+    """A text without the keys of well-known forms and without users and passwords of URLs; all else stays as it is."""
     if any(hint in text for hint in rules.LOOK_HINTS):
         text = _looks().sub(HIDDEN, text)
-    if "://" in text and "@" in text:
+    if ":/" in text and "@" in text:
         for url in _urls():
             text = url.sub(rf"\1{HIDDEN}", text)
     return text
@@ -114,8 +115,10 @@ def _looks() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _urls() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    scheme, _, user = rules.URL_USER.partition("://")
+    scheme, _, user = rules.URL_USER.partition("<slashes>")
     return (
-        re.compile(_python(f"(://)(?:{rules.URL})(?=@)"), re.ASCII),
-        re.compile(_python(f"((?:{scheme})://)(?:{user})(?=@)").replace("@)(?=@)", ")(?=@)"), re.ASCII | re.IGNORECASE),
+        re.compile(_python(f"(<slashes>)(?:{rules.URL})(?=@)"), re.ASCII),
+        re.compile(
+            _python(f"((?:{scheme})<slashes>)(?:{user})(?=@)").replace("@)(?=@)", ")(?=@)"), re.ASCII | re.IGNORECASE
+        ),
     )

@@ -111,9 +111,11 @@ def near(name: str) -> str:
 
 def unknown(name: str) -> str:
     """One sentence without its full stop: there is no such stack, and the one that is meant, or all that there are."""
+    from prl_tui.core.values import cut
+
     if meant := near(name):
-        return t("there is no stack named {name}; {near} would work", name=name[:60], near=meant)
-    return t("there is no stack named {name}; there are {known}", name=name[:60], known=listed(STACKS))
+        return t("there is no stack named {name}; {near} would work", name=cut(name), near=meant)
+    return t("there is no stack named {name}; there are {known}", name=cut(name), known=listed(STACKS))
 
 
 _VERSIONED = re.compile(r"(?:ms-?)?(swift|trl)[-=_ ]*v?([0-9]{1,4}(?:\.[0-9]{1,4})*)(?:[^0-9].*)?", re.ASCII)

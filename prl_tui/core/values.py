@@ -307,7 +307,12 @@ def quote(raw: object) -> str:
 
 
 def cut(text: str) -> str:
-    """A text of a person's in a sentence: its beginning, where it is long."""
+    """A text of a person's in a sentence: its beginning, where it is long. Half a secret is hidden as a whole one is."""
+    if len(text) <= 60:
+        return text
+    from prl_tui.core import secrets
+
+    text = secrets.forms_hidden(text)
     return text if len(text) <= 60 else text[:57] + "…"
 
 

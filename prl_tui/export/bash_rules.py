@@ -129,7 +129,11 @@ def _count(plan: LaunchPlan) -> list[str]:
     """How many GPUs the list names. What torch reads otherwise than written passed the check: it stands as it is."""
     variable, spec = _var(plan, VISIBLE), plan.config.text(VISIBLE)
     counted = f'count_gpus "${variable}"'
-    if not spec or _PLAIN_LIST.fullmatch(spec):
+    recipe, hidden = plan.config.recipe.data, f"[[ ${variable} == {devices.HIDES} ]]"
+    if not recipe.needs_gpu or recipe.cpu:  # a run on the CPU may hide every GPU
+        on_cpu = f" && {_yes(plan, recipe.cpu)}" if recipe.needs_gpu else ""
+        counted = f"if {hidden}{on_cpu}; then visible=0; else {counted}; fi"
+    if not spec or spec == devices.HIDES or _PLAIN_LIST.fullmatch(spec):
         return [counted]
     visible = devices.read(spec).count
     return [f"if [[ ${variable} == {literal(spec)} ]]; then visible={visible}; else {counted}; fi"]

@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from prl_tui.core import secret_rules as rules
 
-_PARTS = ("close", "open", "value", "word", "service", "model", "short", "long", "doubt", "plain", "shape", "flag")
+_PARTS = (
+    "slashes",
+    "close",
+    "open",
+    "value",
+    "word",
+    "again",
+    "AGAIN",
+    "NAMES",
+    "service",
+    "model",
+    "short",
+    "long",
+    "doubt",
+    "plain",
+    "shape",
+    "flag",
+)
 """Parts that become variables of the function, each after those that it has in it."""
 
 
@@ -18,7 +35,7 @@ def _quoted(pattern: str) -> str:
 
 def function() -> list[str]:
     """`secret TEXT` and `named ENTRY...`: a subshell each, whose C locale knows letters of ASCII alone and is fast."""
-    forms = "|".join([rules.LOOKS, f"://({rules.URL})@", *rules.CASED])
+    forms = "|".join([rules.LOOKS, f"<slashes>({rules.URL})@", *rules.CASED])
     lines = [
         "secret() ( # true when a text holds a key, a token or a password, by its look or by the name before it",
         "  LC_ALL=C",

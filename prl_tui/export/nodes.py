@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from prl_tui.core import assess, devices
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.export import bash, bash_files, losses
 from prl_tui.export.model import header, one_line
@@ -67,9 +68,12 @@ def variable(plan: LaunchPlan, key: str) -> str:
 
 def gpus(plan: LaunchPlan) -> int:
     """How many GPUs a node needs; 0 for a run on the CPU."""
+    config = plan.config
+    if devices.read(config.value(GPUS)).hides or (config.recipe.data.needs_gpu and not assess.needs_gpu(config)):
+        return 0
     if listed := _listed(plan):
         return len(listed)
-    return (plan.config.number("nproc_per_node") or 1) if plan.config.recipe.data.needs_gpu else 0
+    return (config.number("nproc_per_node") or 1) if config.recipe.data.needs_gpu else 0
 
 
 def _listed(plan: LaunchPlan) -> list[str]:
@@ -78,7 +82,7 @@ def _listed(plan: LaunchPlan) -> list[str]:
 
 def _numbered(plan: LaunchPlan) -> str:
     """The GPUs as a container counts them, where the config's own list says otherwise; or ""."""
-    listed = _listed(plan)
+    listed = _listed(plan) if gpus(plan) else []
     counted = [str(number) for number in range(len(listed))]
     return ",".join(counted) if listed != counted else ""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from prl_tui.core import secrets
 from prl_tui.core.plan import activation_of
 from prl_tui.i18n import cells, pad, t
 from prl_tui.machine import doctor, doctor_env, paths
@@ -18,7 +20,9 @@ def look(env: str = "", hook: str = "") -> list[Item]:
     """Everything about the box and the training environment `env` (as `training_env` says it). Takes seconds."""
     snapshot = once()
     activation = activation_of(env, hook)
-    return [*doctor.examine(snapshot, folders(os.environ)), *doctor_env.examine(activation, snapshot, os.environ)]
+    found = [*doctor.examine(snapshot, folders(os.environ)), *doctor_env.examine(activation, snapshot, os.environ)]
+    hidden = secrets.forms_hidden  # an environment's name, a variable's value: whatever stands there
+    return [replace(item, title=hidden(item.title), value=hidden(item.value), fix=hidden(item.fix)) for item in found]
 
 
 def folders(values: Mapping[str, str]) -> dict[str, Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from prl_tui import atomic, reasons, regular
 from prl_tui.core.catalog import read_toml
 from prl_tui.core.config import RunConfig, resolve
+from prl_tui.core.values import cut
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 
@@ -21,7 +22,7 @@ def save(path: Path, config: RunConfig, name: str) -> None:
     if nothing := nothing_to_save(config):
         raise ValueError(nothing)
     if not _NAME.fullmatch(name):
-        raise ValueError(t("“{name}” cannot be a preset's name; letters, digits, - and _ would work.", name=name[:60]))
+        raise ValueError(t("“{name}” cannot be a preset's name; letters, digits, - and _ would work.", name=cut(name)))
     if name in config.recipe.presets and not _is_own(path, name):
         raise ValueError(t("{recipe} has a built-in preset named {name}; another name would work.",
                            recipe=config.recipe.name, name=name))  # fmt: skip

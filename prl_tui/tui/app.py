@@ -284,8 +284,15 @@ class PrlApp(App[int]):
     # --- the rest -------------------------------------------------------------------------------------------------
 
     def tell(self, sentence: str, severity: Severity = "information") -> None:
-        """Say something that needs no answer. Literal text."""
-        self.notify(safe_lines(sentence), severity=severity, markup=False, timeout=8 if severity == "error" else 5)
+        """Say something that needs no answer. Literal text, without secrets."""
+        from prl_tui.core import secrets
+
+        self.notify(
+            safe_lines(secrets.forms_hidden(sentence)),
+            severity=severity,
+            markup=False,
+            timeout=8 if severity == "error" else 5,
+        )
 
     def reload_presets(self, recipe: str, preset: str) -> None:
         """Read the recipes again and go on from a preset."""

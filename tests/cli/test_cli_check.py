@@ -209,6 +209,14 @@ def test_an_unknown_field_is_named_with_its_near_miss(cli: Callable[..., object]
     assert "--unset sed: " in one_sentence(cli("check", "prl-grpo", "--unset", "sed"))
 
 
+@pytest.mark.parametrize("given", ["seed=3", "seed="])
+def test_a_field_is_set_or_unset(cli: Callable[..., object], given: str) -> None:
+    for words in (("--unset", "seed", "--set", given), ("--set", given, "--unset", "seed")):
+        told = one_sentence(cli("check", "prl-grpo", *words))
+        assert told.endswith("--set and --unset both name seed; keep one of them.")
+    assert cli("check", "prl-grpo", "--unset", "seed", "--unset", "seed").code == 0
+
+
 def test_a_file_or_folder_without_permission_is_one_sentence(open_folder: Path, as_nobody: Callable[..., str]) -> None:
     closed = open_folder / "closed"
     closed.mkdir(mode=0o700)

@@ -102,6 +102,13 @@ def test_a_closed_stream_is_quiet_and_keeps_the_code(closed: str, words: str, co
     assert "unexpected fault" not in err
 
 
+@pytest.mark.parametrize("more", ["", "--json", "-o -", "--format toml"])
+def test_an_export_to_a_closed_stream_is_lost(more: str, tmp_path: Path) -> None:
+    lost = "prl-tui: the output cannot be written: standard output is closed.\n"
+    assert shell(f"{PROGRAM} export demo --format bash {more} >&-") == (4, "", lost)
+    assert shell(f"{PROGRAM} export demo --format bash -o {tmp_path}/x.sh >&-")[0] == 0
+
+
 def test_with_a_closed_stderr_nothing_of_it_goes_to_stdout() -> None:
     assert shell(f"{PROGRAM} check nothing 2>&-")[:2] == (2, "")
 

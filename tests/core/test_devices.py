@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import devices
+from prl_tui.core import catalog, checks, devices
+from prl_tui.core.config import Source, resolve
+
+CATALOG = catalog.load()
 
 CASES = [
     json.loads(line)
@@ -37,7 +40,8 @@ def test_without_a_count_of_the_node_nothing_is_said_about_it() -> None:
 
 ITEM = st.one_of(
     st.integers(-2, 12).map(str),
-    st.sampled_from(["", " ", " 1", "1 ", "+1", "-", "+", "01", "1gpu", "x", "0-3", "0 1", "1.5", "GPU-a", "GPU-b", "MIG-a",
+    st.sampled_from(["", " ", " 1", "1 ", "+1", "-", "+", "--1", "+-1", "- 1", "²", "1²", "9" * 4301,
+                     "01", "1gpu", "x", "0-3", "0 1", "1.5", "GPU-a", "GPU-b", "MIG-a",
                      "MIG-b", "GPU-a ", " GPU-a", "MIG-GPU-a/1/2", "9" * 30, "\t2"]),
     st.text(st.characters(max_codepoint=127, exclude_characters="\x00,"), max_size=4),
 )  # fmt: skip
@@ -52,6 +56,18 @@ def test_any_list_is_read_as_torch_reads_it(spec: str) -> None:
         patch.setenv("CUDA_VISIBLE_DEVICES", spec)
         try:
             judged = cuda._parse_visible_devices()
-        except (ValueError, RuntimeError):  # torch itself fails: no program starts
-            return
-    assert list(devices.read(spec).entries) == judged
+        except ValueError:  # torch itself fails: no program starts
+            judged = None
+    read = devices.read(spec)
+    assert bool(read.unreadable) is (judged is None)
+    assert list(read.entries) == (judged or [])
+
+
+@pytest.mark.parametrize("spec", ["0,1,2,3,-", "+", "--1", "+-1", "0,-,1", "²"])
+def test_what_torch_fails_on_is_an_error_with_a_way_out(spec: str) -> None:
+    for source, preset in (("prl-grpo", "standard-4gpu"), ("swift-sft", "lora-1gpu"), ("custom", "torchrun")):
+        one = resolve(CATALOG.recipes[source], preset).with_values({"cuda_visible_devices": spec}, Source.SET)
+        [found] = [one for one in checks.check(one).findings if one.code == "devices-unreadable"]
+        assert found.severity == "error"
+        after = checks.check(one.with_values(found.fixes[0].changes, Source.FIX))
+        assert not [one for one in after.findings if one.code.startswith("devices-")]

@@ -113,6 +113,11 @@ def test_vllm_mode_goes_with_use_vllm(values: dict[str, object], code: str) -> N
         ({"nproc_per_node": 8}, "processes-exceed-gpus"),
         ({"use_vllm": False, "nproc_per_node": 3, "num_generations": 3, "num_infer_workers": 1}, "gpus-divide"),
         ({"cuda_visible_devices": "0,0"}, "devices-repeated"),
+        *(
+            ({"cuda_visible_devices": f"{before}{item}"}, "devices-unreadable")
+            for item in ("-", "+", "--1", "+-1", "²", "- 1", "1" * 4301)
+            for before in ("", "0,1,2,3,")
+        ),
         ({"cuda_visible_devices": "-1"}, "devices-none"),
         ({"cuda_visible_devices": "0,1,2,3,"}, "devices-cut"),
         ({"cuda_visible_devices": "0-3", "nproc_per_node": 1}, "devices-odd"),

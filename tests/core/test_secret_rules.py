@@ -83,6 +83,68 @@ SECRET = [
     "AccountKey=abc",
     "curl -H 'Authorization: Bearer abc'",
     "wandb login --relogin --api_key abc",
+    # one more of the same
+    *(
+        f"{name}=plainword"
+        for name in (
+            "WANDB_API_KEY_2",
+            "HF_TOKEN_2",
+            "HF_TOKEN2",
+            "API_KEY_1",
+            "DB_PASSWORD2",
+            "PASSWORD1",
+            "MY_PASSWORD_1",
+            "my_password_1",
+            "OPENAI_API_KEY_BACKUP",
+            "OPENAI_API_KEY_OLD_2",
+            "MY_TOKEN_2",
+            "MY_TOKEN_PROD",
+            "SSHPASS",
+            "PGPASS2",
+            "DB_PASS_2",
+            "REDISCLI_AUTH",
+            "DB_PW",
+            "MYSQL_PW_2",
+            "GITHUB_PAT_2",
+            "SENTRY_DSN_1",
+            "TS_AUTHKEY",
+            "CREDENTIALS_2",
+            "hub_token_backup",
+            "secret_key_base",
+            "HF_TOKEN_ALICE",
+            "DB_PASSWORD_BERLIN",
+            "OPENAI_API_KEY_TEAM_A",
+            "WANDB_API_KEY_V2",
+            "ACCESS_KEY_X_2",
+            "TOKEN2",
+            "api-key2",
+        )
+    ),
+    "--hub_token_2 x",
+    "--api-key2 x",
+    "--hub_token_backup=x",
+    "--password1 x",
+    "--token_2 x",
+    "--secret2 x",
+    "--db.password_1 x",
+    '{"api_key_2": "x"}',
+    '{"password1": "x"}',
+    "password2: x",
+    "HF_TOKEN_ALICE=verysecretvalue99",
+    "--api_key_of_alice verysecretvalue99",
+    "MY_KEY_2=verysecretvalue99",
+    "https:/me:plainword@host/x",
+    "https:/verysecretvalue99@host/x",
+    # forms of more providers
+    "https://hooks.slack.com/services/T00000000/B00000000/aaaaaaaaaaaaaaaaaaaaaaaa",
+    "https://discord.com/api/webhooks/123456789012345678/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "https://open.feishu.cn/open-apis/bot/v2/hook/01234567-89ab-cdef-0123-456789abcdef",
+    f"xai-{'a' * 80}",
+    f"SG.{'a' * 22}.{'b' * 43}",
+    f"ya29.{'a' * 40}",
+    f"dop_v1_{'a1' * 32}",
+    f"https://api.telegram.org/bot123456789:AA{'a' * 33}/sendMessage",
+    f"123456789:AA{'a' * 33}",
 ]
 ORDINARY = [
     "/data/sk_learn_text_classification_v1",
@@ -135,6 +197,50 @@ ORDINARY = [
     "--password",
     "key=value",
     '{"api_key": null, "hub_token": "", "password": false}',
+    *(
+        f"{name}=plainword"
+        for name in (
+            "NUM_TOKENS",
+            "MAX_TOKENS_2",
+            "max_new_tokens",
+            "PASS_RATE",
+            "tokenizer_2",
+            "TOKENIZER_NAME",
+            "TOKEN_TYPE_2",
+            "PASSES_2",
+            "API_KEY_FILE",
+            "API_KEY_ENV_VAR",
+            "API_KEY_ALICE_FILE",
+            "PASSWORD_MIN",
+            "HF_TOKENIZER_ALICE",
+            "HF_TOKEN_PATH",
+            "password_file",
+            "PASSWORD_LENGTH",
+            "api_key_env_2",
+            "AWS_ACCESS_KEY_ID",
+            "hub_token_type",
+            "SORT_KEY_2",
+            "COMPASS",
+            "BYPASS_2",
+            "hf_tokenizer",
+            "db_passes",
+            "PWM",
+            "HPW_2",
+            "passwordless",
+            "secretary",
+            "FP16_OPT",
+        )
+    ),
+    "--tokenizer_2 x --max_new_tokens 512 --token_type_2 x --num_tokens_2 5 --pad_token_2 x --password_file x",
+    "/data:/me@host",
+    "/a:/b:ro",
+    "xai-org/grok-1",
+    "msg.SG.x",
+    "ya29.txt",
+    "robot123456:abc",
+    "10:30:00 AA",
+    "hooks.slack.com/services/",
+    "deepseek_key_frames=5",
 ]
 LONG = ["a", "://", "://a:b/", "password", "api_key ", "token=", "--a_token ", "eyJ", "eyJ-", "sk-", "-----BEGIN ", "_key_",
         "a_SECRET_A", "passwordtrue=tru", "{token:", "https://1a1a", " ", "-", "&a", "1a"]  # fmt: skip
@@ -168,7 +274,7 @@ def test_what_is_hidden_is_no_secret_any_more(text: str) -> None:
 def test_a_rule_finds_nothing_without_one_of_its_hints() -> None:
     for text in SECRET:
         small = text.lower()
-        forms = any(hint in text for hint in secret_rules.LOOK_HINTS) or "://" in text
+        forms = any(hint in text for hint in secret_rules.LOOK_HINTS) or ":/" in text
         assert forms or any(hint in small for hint in secret_rules.HINTS), text
 
 

@@ -80,3 +80,45 @@ def test_ways_out_keep_to_the_multiple_of_a_field(eights: RunConfig, value: int)
     for fix in fixes:
         assert checks.check(one.with_values(fix.changes, Source.FIX)).ok, fix
         assert 8 <= fix.changes["each"] <= 56
+
+
+@pytest.mark.parametrize("source", ["demo/one-process", "demo/two-ranks", "custom/torchrun"])
+@pytest.mark.parametrize("spec", ["5", "0", "0,0", "x", "-"])
+def test_without_gpus_a_wrong_list_goes_where_none_is_needed(source: str, spec: str) -> None:
+    one = config(source, cuda_visible_devices=spec, **({"script": "a.py"} if source.startswith("custom") else {}))
+    wrong = [found for found in checks.check(one, Facts(node_gpus=0)).findings if found.severity == "error"]
+    assert wrong
+    for found in wrong:
+        assert found.fixes[0].changes == {"cuda_visible_devices": None}
+        assert checks.check(one.with_values(found.fixes[0].changes, Source.FIX), Facts(node_gpus=0)).ok
+
+
+def errors(one: RunConfig, facts: Facts) -> set[tuple[str, str]]:
+    return {(found.code, found.field) for found in checks.check(one, facts).findings if found.severity == "error"}
+
+
+def test_a_way_out_of_a_warning_does_not_lead_into_an_error() -> None:
+    one = config("safe-mm-dpo", lora_r=8)
+    assert [fix.changes for found in of("field-without-effect", one) for fix in found.fixes] == [
+        {"config_source": "generate"}
+    ]
+    [found] = of("field-without-effect", one, Facts(rows=7))  # with which an epoch is less than an update
+    assert found.fixes == ()
+
+
+@pytest.mark.parametrize("source", ALL)
+def test_no_way_out_makes_a_new_error(source: str) -> None:
+    base = config(source)
+    fields = [
+        field for field in base.recipe.fields if field.group in {"batch", "launch", "data", "optim", "model", "adapter"}
+    ]
+    for field in fields:
+        tried = {"int": (0, 3, 8, 10**6), "float": (0, 1, 0.5), "bool": (True, False)}.get(field.type, field.choices)
+        for value in tried:
+            one = base.with_values({field.key: value}, Source.SET)
+            for facts in (Facts(rows=7), Facts(rows=1000, node_gpus=2)):
+                report = checks.check(one, facts)
+                now = {(found.code, found.field) for found in report.findings if found.severity == "error"}
+                ways = {repr(fix.changes): fix for found in report.findings for fix in found.fixes}
+                for fix in ways.values():
+                    assert errors(one.with_values(fix.changes, Source.FIX), facts) <= now, (field.key, value, fix)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from prl_tui.core import catalog, checks
 from prl_tui.core.config import RunConfig, Source, from_environment, resolve
+from prl_tui.core.findings import Facts
 from tests.export.scripts import Bench, script
 
 RECIPES = catalog.load().recipes
@@ -155,6 +156,33 @@ def test_a_gpu_list_is_read_where_no_gpu_is_needed_too(
     recipe, _, preset = source.partition("/")
     config = resolve(RECIPES[recipe], preset).with_values(changes, Source.SET)
     agree(shared, config, {"PRL_CUDA_VISIBLE_DEVICES": spec})
+
+
+HIDDEN = [
+    ("demo/two-ranks", {}, True),
+    ("custom", {"script": "t.py"}, True),
+    *((f"swift-{name}", {"use_cpu": True, "dataset": "a/b"}, True) for name in ("sft", "dpo", "rm", "grpo")),
+    ("swift-sft/lora-1gpu", {"dataset": "a/b"}, False),
+    ("prl-grpo/standard-4gpu", {}, False),
+]
+
+
+@pytest.mark.parametrize(("source", "changes", "runs"), HIDDEN, ids=str)
+def test_hidden_gpus_are_right_where_none_is_needed(
+    shared: Bench, source: str, changes: dict[str, object], runs: bool
+) -> None:
+    recipe, _, preset = source.partition("/")
+    config = resolve(RECIPES[recipe], preset).with_values(changes, Source.SET)
+    env = {"PRL_CUDA_VISIBLE_DEVICES": "-1"}
+    for facts in (Facts(), Facts(node_gpus=0 if runs else 4), Facts(node_gpus=8)):
+        report = checks.check(from_environment(config, env), facts)
+        assert report.ok is runs
+        told = [one.severity for one in report.findings if one.field == "cuda_visible_devices"]
+        assert told == (["note"] if runs else ["error"])
+    agree(shared, config, env)
+    agree(shared, from_environment(config, env), {})
+    if changes.get("use_cpu"):
+        agree(shared, from_environment(config, env), {"PRL_USE_CPU": "false"})
 
 
 @pytest.mark.parametrize(

@@ -50,3 +50,12 @@ async def test_any_other_fault_ends_with_one_sentence(app, monkeypatch):
         await one_that_fails()
     [line] = told
     assert line.startswith("prl-tui: an unexpected fault: ZeroDivisionError; the details are in ")
+
+
+async def test_what_the_app_says_has_no_secret_in_it(app):
+    shown = app()
+    async with shown.run_test(size=(80, 24)) as pilot:
+        shown.tell(f"no such preset as hf_{'aB3' * 12}, https://bob:hunter2@h", "error")
+        await pilot.pause()
+        [note] = shown._notifications
+        assert note.message == "no such preset as …, https://…@h"
