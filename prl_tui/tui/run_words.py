@@ -84,9 +84,7 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     if one.status.state in ALIVE and one.status.state in overview.GOES_ON:
         if one.quiet is not None:
             found.append(t("{time} left", time="–"))
-        elif one.late is not None:
-            found.append(quiet.late_words(one.late))
-        elif progress.eta_seconds is not None:
+        elif one.late is None and progress.eta_seconds is not None:
             found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
         if one.quiet is None and one.late is None:
             found.append(format_speed(progress.seconds_per_step))
@@ -131,9 +129,16 @@ def health(one: Overview) -> tuple[str, str]:
     if status.state == "finished":
         stay = t("its settings and logs stay in {path}", path=one.folder.path)
         return f"✓ {t('finished, exit code 0')}{GAP}{stay}", ""
-    return (
-        ("! " + _silence(one), "warn") if one.quiet is not None else (status.detail or _at_work(view, _sign(one)), "")
-    )
+    return _going_on(one)
+
+
+def _going_on(one: Overview) -> tuple[str, str]:
+    status, view = one.status, one.view
+    if one.quiet is not None:
+        return "! " + _silence(one), "warn"
+    if status.detail or one.late is None:
+        return status.detail or _at_work(view, _sign(one)), ""
+    return _at_work(view, f"· {quiet.late_words(one.late)}  "), ""  # no ✓: nobody knows yet whether it goes on
 
 
 def closing(text: str, seconds: int, width: int) -> str:

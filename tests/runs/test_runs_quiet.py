@@ -129,7 +129,8 @@ def test_a_run_whose_next_step_is_late_tells_its_age_in_place_of_the_time_left(r
         late = seen[1]
         assert "step 8 / 90" in head(late, 160).plain
         assert "▸ running" in head(late, 160).plain
-        assert "last output 42 s ago" in head(late, 160).plain
+        assert health(late) == ("· last output 42 s ago   loss 0.5", "")
+        assert health(after(0)) == ("✓ loss 0.5", "")
         assert "left" not in head(late, 160).plain
         assert overview.as_data(late)["progress"]["eta_seconds"] is None
         assert overview.as_data(late)["stalled"] is False
