@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -43,6 +43,8 @@ class Seat:
     """Its CUDA_DEVICE_ORDER is PCI_BUS_ID."""
     below: frozenset[int] = frozenset()
     """Processes below it: loaders, workers that generate."""
+    named: bool = True
+    """Its launcher called it a rank; else it is the only process that there is, and may use no GPU at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def of_processes(seen: Sequence[proctree.Seen], environment: Callable[[int], Map
         if one.pid in named and named.get(one.parent) != named[one.pid]
     ]  # fmt: skip
     if not named:  # a program without a launcher: its processes are rank 0
-        seats = [_seat(one.pid, found[one.pid], below(one.pid)) for one in seen if one.parent not in found][:1]
+        alone = [_seat(one.pid, found[one.pid], below(one.pid)) for one in seen if one.parent not in found]
+        seats = [replace(seat, named=False) for seat in alone[:1]]
     return Seats(tuple(sorted(seats, key=lambda seat: (seat.rank, seat.pid))), frozenset(found))
 
 
@@ -135,7 +138,7 @@ def _place(seat: Seat, snapshot: GpuSnapshot, before: Place | None) -> Place | N
     spot = spot_of_processes({seat.pid}, snapshot) or spot_of_processes(seat.below, snapshot)
     if spot is None and before is not None:
         return before
-    if spot is None:
+    if spot is None and (seat.named or seat.visible):
         witness = "environment"
         spot = spot_of(seat.visible, seat.local_rank, snapshot, by_bus=seat.by_bus)
     return None if spot is None else Place(seat.rank, spot, witness, seat.pid, seat.visible)

@@ -41,6 +41,14 @@ def test_a_program_without_a_launcher_is_rank_0():
     assert seated(found()) == []
 
 
+def test_a_program_without_a_launcher_may_use_no_gpu_at_all():
+    one = found((11, 1, {}))
+    assert places(one, BOX)[0].witness == "driver"
+    assert places(one, GpuSnapshot(1.0, (gpu(0), gpu(1)))) == ()
+    (place,) = places(found((11, 1, {"CUDA_VISIBLE_DEVICES": "1"})), GpuSnapshot(1.0, (gpu(0), gpu(1))))
+    assert (place.spot, place.witness) == ((1, None), "environment")
+
+
 def test_what_a_process_may_see():
     (seat,) = found((10, 1, rank(0, CUDA_VISIBLE_DEVICES="3", CUDA_DEVICE_ORDER="PCI_BUS_ID"))).ranks
     assert (seat.visible, seat.by_bus) == ("3", True)

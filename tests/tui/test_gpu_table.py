@@ -297,6 +297,20 @@ async def test_history_is_drawn_on_a_fixed_scale_one_sample_per_snapshot():
     assert "   ▁▄·█    61.2" in row
 
 
+async def test_only_lines_that_changed_are_drawn_again(monkeypatch):
+    app, asked = Box(WATCH), []
+    async with app.run_test(size=(120, 24)) as pilot:
+        for n in range(12):  # until the history is as long as its column
+            app.table.show(reading(GpuSnapshot(NOW + n, (idle(0), BUSY))))
+        await pilot.pause()
+        monkeypatch.setattr(app.table, "refresh", lambda *regions, **how: asked.append((regions, how)))
+        app.table.show(reading(GpuSnapshot(NOW + 20, (idle(0), BUSY))))
+        assert asked == []
+        app.table.show(reading(GpuSnapshot(NOW + 21, (idle(0), replace(BUSY, temperature=70)))))
+        (((region,), _),) = asked
+        assert (region.y, region.height) == (2, 1)
+
+
 async def test_old_values_say_how_old_they_are_without_moving_anything():
     fresh = await drawn(120, reading())
     stale = await drawn(120, reading(age=12.0, stale=True, fault=GpuFault("hung", {"seconds": "12"})))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from prl_tui.runs.seats import Place
 
 ASIDE = "  "
+SETTLED = 60
+"""Seconds from which a process's age is told."""
 _SHOWN_SAMPLES = 60
 
 
@@ -105,8 +107,9 @@ def _process(one: Detail, process: GpuProcess) -> cells.Cell:
     if not process.visible:
         parts.append(t("hidden: of another container or user"))
         return ASIDE.join(part for part in parts if part), "muted"
-    age = None if process.started is None else cells.age(one.now - process.started)
-    parts += [part for part in (process.command, process.user, age) if part]
+    age = 0.0 if process.started is None else one.now - process.started
+    old = cells.age(age) if age >= SETTLED else ""  # seconds would be drawn anew each second
+    parts += [part for part in (process.command, process.user, old) if part]
     if one.pids and not ours:
         parts.append(t("! not of this run"))
     return ASIDE.join(part for part in parts if part), "busy" if one.pids and not ours else "plain"

@@ -49,15 +49,22 @@ class GpuPane(GpuTable, inherit_bindings=False):
         self._seats = Seats()
         self._placed_by: tuple[int, int, int] | None = None
         self._whole_box = False
+        self._said = ""
+        self._entitled: tuple[int, int] | None = None
 
     # --- what the screen says -------------------------------------------------------------------------------------
 
     def show(self, reading: Reading) -> None:
         """Draw the feed's reading, and say beside the title what is wrong with it while rows are shown."""
         super().show(reading)
-        gpus = reading.snapshot.gpus if reading.snapshot else ()
-        self.border_subtitle = safe(f"! {reading.problem}") if gpus and reading.problem else ""
-        self._entitle()
+        snapshot = reading.snapshot
+        said = f"! {reading.problem}" if snapshot is not None and snapshot.gpus and reading.problem else ""
+        if said != self._said:  # a border's text is drawn anew whenever it is set
+            self._said, self.border_subtitle = said, safe(said)
+        known = len(snapshot.gpus) if snapshot is not None else 0, len(self._rows())
+        if known != self._entitled:
+            self._entitled = known
+            self._entitle()
 
     def follow(self, seats: Seats, ranks: int, settings: object) -> None:
         """What the run's feed knows: the living ranks, how many there are, and `run.json`'s values to fall back on."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from rich.style import Style
     from textual import events
-    from textual.geometry import Region, Size
+    from textual.geometry import Size
 
     from prl_tui.machine.gpu_feed import Reading
     from prl_tui.machine.gpu_spots import Spot
@@ -195,14 +196,17 @@ class GpuTable(Widget):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Styles are looked up once for all lines of one drawing."""
-        self._styles = {}
         if self._sentence() is None:
-            width = self.content_size.width
-            shape = cells.layout(self.columns, width)
             kept = {tuple(strip): strip for strip in self._strips}  # one that is the same need not be filtered again
-            drawn = [self._strip(parts, width) for parts in (self._heading(shape), *self._lines(shape))]
-            self._strips = [kept.get(tuple(strip), strip) for strip in drawn]
+            self._strips = [kept.get(tuple(strip), strip) for strip in self._draw()]
         return super().render_lines(crop)
+
+    def _draw(self) -> list[Strip]:
+        """All lines as they are now."""
+        self._styles = {}
+        width = self.content_size.width
+        shape = cells.layout(self.columns, width)
+        return [self._strip(parts, width) for parts in (self._heading(shape), *self._lines(shape))]
 
     def render_line(self, y: int) -> Strip:
         """The heading or a row."""
@@ -306,20 +310,26 @@ class GpuTable(Widget):
         """Repaint if anything that is drawn differs; lay out anew only if the height may."""
         reading, sentence, rows = self._reading, self._sentence(), len(self._rows())
         aged = cells.age(reading.age) if reading and reading.stale and reading.age is not None else None
-        drawn = (
-            sentence,
-            rows,
-            aged,
-            self._chosen,
-            self._only_ranked,
-            self._ranks,
-            self._notes,
-            reading and reading.snapshot,
-        )
-        if drawn == self._seen:
+        drawn = (sentence, rows, aged, self._chosen, self._only_ranked, self._ranks, self._notes)
+        snapshot = reading.snapshot if reading else None
+        before, self._seen = self._seen, (drawn, snapshot)
+        if before == (drawn, snapshot):
             return
-        before, self._seen = self._seen, drawn
-        self.refresh(layout=not isinstance(before, tuple) or before[:2] != drawn[:2])
+        known = before[0] if isinstance(before, tuple) else None
+        if known == drawn and sentence is None and self._strips:
+            self._refresh_changed()
+        else:
+            self.refresh(layout=known is None or known[:2] != drawn[:2])
+
+    def _refresh_changed(self) -> None:
+        """Repaint the lines that differ: another look may give the same numbers, and a frame costs more than this."""
+        now, width = self._draw(), self.content_size.width
+        if len(now) != len(self._strips):
+            self.refresh()
+            return
+        changed = [Region(0, y, width, 1) for y, strip in enumerate(now) if strip != self._strips[y]]
+        if changed:
+            self.refresh(*changed)
 
 
 def _key(gpu: Gpu) -> str:
