@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
+from textual.content import Content
 
 from prl_tui.i18n import nt, t
 from prl_tui.runs.seats import Seats, places
@@ -60,7 +61,7 @@ class GpuPane(GpuTable, inherit_bindings=False):
         snapshot = reading.snapshot
         said = f"! {reading.problem}" if snapshot is not None and snapshot.gpus and reading.problem else ""
         if said != self._said:  # a border's text is drawn anew whenever it is set
-            self._said, self.border_subtitle = said, safe(said)
+            self._said, self.border_subtitle = said, Content(safe(said)) if said else None
         known = len(snapshot.gpus) if snapshot is not None else 0, len(self._rows())
         if known != self._entitled:
             self._entitled = known
