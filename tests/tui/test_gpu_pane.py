@@ -5,12 +5,15 @@ Judged by what the stub was told to say, by the processes that really run, and b
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
 import pytest
 from rich.cells import cell_len
 
+from prl_tui.machine import paths
+from prl_tui.runs.folder import RunFolder
 from prl_tui.tui.app import PrlApp
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.gpu_pane import GpuPane
@@ -93,6 +96,23 @@ async def test_in_a_container_a_ranks_own_environment_tells_its_gpu(box):
             for words in ("CUDA_VISIBLE_DEVICES=5,4", "hidden: of another container", "pid –"):
                 await wait_for(pilot, lambda one=words: one in text_of(pane), words)
             assert "shared" not in text_of(pane), "nobody can say whose those are"
+
+
+async def test_a_run_of_another_host_claims_no_gpu_of_this_box(box):
+    box.set(*busy(0, 1), "* count 2")
+    folder = RunFolder(paths.runs_dir() / "far")
+    (folder.path / "ranks" / "x" / "attempt_0" / "0").mkdir(parents=True)
+    for name, value in (
+        ("run", {"id": "far", "recipe": "demo", "created": time.time()}),
+        ("state", {"host": "another", "boot_id": "x", "pid_namespace": "1", "started": time.time()}),
+        ("heartbeat", {"time": time.time()}),
+    ):
+        (folder.path / f"{name}.json").write_text(json.dumps({"schema": 1, **value}))
+    async with PrlApp(watch=folder).run_test(size=SIZES[1]) as pilot:
+        pane = await pane_of(pilot)
+        await wait_for(pilot, lambda: "98 %" in text_of(pane), "the box")
+        await wait_for(pilot, lambda: "r0" in text_of(pilot.app.screen.query_one("#logs")), "the run's rank")
+        assert rows_of(pane) == {"0": "", "1": ""}
 
 
 async def test_uuids_in_cuda_visible_devices(box):

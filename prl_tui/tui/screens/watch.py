@@ -182,7 +182,7 @@ class WatchScreen(Place):
                 self.refresh_bindings()  # nothing is left to stop
             self._show_curves(one.view.series)
             self._collect_tabs(one)
-        if not self._ended():  # the ranks of a run that ended stay where they were seen
+        if one.status.state in {"starting", "running", "stopping"}:  # else its ranks are no processes of this box
             self.query_one(GpuPane).follow(self.feed.seats(), len(one.view.ranks), self._info.get("values"))
         self._write("#head", head(one, self.size.width - 2))
         self._show_health(one)
