@@ -201,6 +201,16 @@ def clock_reason_word(code: str) -> str:
     return words.get(code, code)
 
 
+def clock_reason_short(code: str) -> str:
+    """The same in a word, where several columns stand beside it."""
+    words = {
+        "hw-slowdown": t("hardware"),
+        "hw-thermal": t("heat"),
+        "hw-power-brake": t("brake"),
+    }
+    return words.get(code) or clock_reason_word(code)
+
+
 def keep_lost(before: GpuSnapshot | None, now: GpuSnapshot) -> GpuSnapshot:
     """`now`, with every GPU that was there `before` and has vanished from the driver's list shown as lost."""
     if before is None or now.fault is not None:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from prl_tui import atomic, reasons
 from prl_tui.i18n import t
-from prl_tui.runs import proctree, stop
+from prl_tui.runs import proctree, seats, stop
 from prl_tui.runs.folder import RunFolder, Started, read_started
 from prl_tui.runs.place import here
 
@@ -98,7 +98,7 @@ def read(folder: RunFolder) -> Stacks:
         raise StacksError(
             t("Run {id} belongs to {host}: its stacks can be read there.", id=folder.id, host=started.host)
         )
-    processes = [(seen, _environment(seen.pid)) for seen in stop.leftovers(folder) if _is_python(seen.pid)]
+    processes = [seen for seen in stop.leftovers(folder) if _is_python(seen.pid)]
     if not processes:
         raise StacksError(t("No Python process of run {id} lives.", id=folder.id))
     found_program = program(folder)
@@ -106,27 +106,11 @@ def read(folder: RunFolder) -> Stacks:
         raise StacksError(
             t("py-spy is not here; this puts it into prl-tui's own environment: {command}", command=install_command())
         )
-    ranks = _ranks(processes)
+    ranks = {seat.pid: seat.rank for seat in seats.of_processes(processes, seats.environment).ranks}
     with ThreadPoolExecutor(max_workers=min(8, len(processes))) as pool:
-        found = list(pool.map(lambda one: _stack(found_program, one[0].pid, ranks.get(one[0].pid)), processes))
+        found = list(pool.map(lambda one: _stack(found_program, one.pid, ranks.get(one.pid)), processes))
     found.sort(key=lambda one: (one.rank is None, one.rank or 0, one.pid))
     return Stacks(_keep(folder, found), tuple(found))
-
-
-def _ranks(processes: list[tuple[proctree.Seen, dict[str, str]]]) -> dict[int, int]:
-    """Rank by pid: a rank's own process has RANK and a parent without it; its loaders inherit the variable."""
-    with_rank = {seen.pid: value["RANK"] for seen, value in processes if value.get("RANK", "").isdigit()}
-    return {seen.pid: int(with_rank[seen.pid]) for seen, _ in processes
-            if seen.pid in with_rank and seen.parent not in with_rank}  # fmt: skip
-
-
-def _environment(pid: int) -> dict[str, str]:
-    try:
-        raw = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return {}
-    pairs = (item.partition(b"=") for item in raw.split(b"\0"))
-    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
 def _is_python(pid: int) -> bool:

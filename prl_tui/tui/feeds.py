@@ -14,6 +14,7 @@ from prl_tui.runs import claims, history, overview, reserved
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
+from prl_tui.runs.seats import Seats, SeatWatch
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.quiet import USUAL, Patience
 
@@ -97,6 +98,7 @@ class RunFeed:
 
     def __post_init__(self) -> None:
         self._latest: Overview | None = None
+        self._seats = Seats()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name=f"run-{self.folder.id}", daemon=True)
 
@@ -108,12 +110,17 @@ class RunFeed:
         """The run as last read; None before the first look. Never waits."""
         return self._latest
 
+    def seats(self) -> Seats:
+        """The processes of its ranks, while it runs here. Never waits."""
+        return self._seats
+
     def stop(self) -> None:
         """Stop reading; returns at once."""
         self._over.set()
 
     def _follow(self) -> None:
         reading, news = overview.reader(self.folder), time.monotonic()
+        watch = None if isinstance(self.folder, BareRun) else SeatWatch(self.folder)
         try:
             while not self._over.is_set():
                 view = reading.poll()
@@ -122,10 +129,12 @@ class RunFeed:
                     view = reading.poll(ended=True)
                     while view.behind and not self._over.is_set():
                         view = reading.poll(ended=True)
-                    self._latest = overview.describe(self.folder, view)
+                    self._latest, self._seats = overview.describe(self.folder, view), Seats()
                     return
                 if one != self._latest:  # the same object else: whoever shows it sees at once that nothing is new
                     self._latest, news = one, time.monotonic()
+                if watch is not None:
+                    self._seats = watch.poll(len(view.ranks))
                 calm = time.monotonic() - news > CALM
                 self._over.wait(0.0 if view.behind else 2 * TURN if calm else TURN)
         finally:

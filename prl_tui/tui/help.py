@@ -54,6 +54,7 @@ def watch_help() -> str:
             t("Watch: is it alive, is it learning, when is it done, what is wrong?"),
             "",
             t("1 GPUs   2 curves, again: the next   3 logs   z  zoom the pane, or all again"),
+            t("b  after 1: all GPUs of the box       ↑ ↓  after 1: all about another GPU"),
             t("[ ]  the log before or after: launcher (all ranks in one), then each rank"),
             t("↑ ↓ pgup pgdn  scroll             end  follow the end again"),
             t("← →  the rest of long lines       w  wrap long lines, or cut them again"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
 
-from prl_tui.core import devices
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import overview
@@ -20,18 +19,6 @@ from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.run_view import RunView
 from prl_tui.tui.cells import fit, safe
-
-
-def ranks_by_gpu(one: Overview, info: Mapping[str, object]) -> dict[int, int]:
-    """GPU index → the rank on it, as the run's CUDA_VISIBLE_DEVICES in run.json has them."""
-    values = info.get("values")
-    spec = values.get("cuda_visible_devices") if isinstance(values, dict) else None
-    entries = devices.read(spec).entries if isinstance(spec, str) else ()
-    ranks = {log.rank for log in one.view.ranks}
-    if not entries:
-        return {rank: rank for rank in ranks}
-    return {index: rank for rank, index in enumerate(entries) if rank in ranks and isinstance(index, int)}
-
 
 GAP = "   "
 """Between two parts of a line."""

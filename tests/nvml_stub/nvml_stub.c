@@ -7,9 +7,9 @@
  * default numbers are those of a real idle H100 (driver 580.159.04). The state file is read again whenever it
  * changes, so a test can break a GPU under a running program. Its lines are
  *
- *   GPU KEY VALUE [MORE]         GPU is 0..7, or * for all of them and for the library
+ *   GPU KEY VALUE [MORE]         GPU is 0..15, or * for all of them and for the library
  *
- *   * count N          GPUs that the driver lists           * init CODE       what nvmlInit returns
+ *   * count N          GPUs that the driver lists (0..16)   * init CODE       what nvmlInit returns
  *   * driver TEXT      driver version                        * init_ms N       how long nvmlInit takes
  *   * listing CODE     what nvmlDeviceGetCount returns       * trace 1         append each call to <state file>.calls
  *   G lost 1           every call says GPU_IS_LOST           G refuse CODE     the handle is not given (15 lost, 4 denied)
@@ -28,7 +28,8 @@
 #include <time.h>
 
 #define API __attribute__((visibility("default")))
-#define GPUS 8
+#define GPUS 16
+#define LISTED 8 /* unless `count` says otherwise */
 #define SLICES 7
 #define MIB (1ULL << 20)
 
@@ -42,7 +43,7 @@ static int initialized;
 /* ---- the state file ------------------------------------------------------------------------------------------- */
 
 struct setting { char gpu[8], key[16], value[64], more[24]; };
-static struct setting settings[256];
+static struct setting settings[1024];
 static int setting_count;
 
 static void sleep_ms(long ms) {
@@ -61,7 +62,7 @@ static void read_state(void) {
   FILE *file = fopen(path, "re");
   if (!file) return;
   inode = now.st_ino, seen = now.st_mtim, setting_count = 0;
-  while (setting_count < 256 && fgets(line, sizeof line, file)) {
+  while (setting_count < 1024 && fgets(line, sizeof line, file)) {
     struct setting *s = &settings[setting_count];
     s->more[0] = 0;
     if (sscanf(line, "%7s %15s %63s %23[^\n]", s->gpu, s->key, s->value, s->more) >= 3) setting_count++;
@@ -151,14 +152,14 @@ API int nvmlDeviceGetCount_v2(unsigned *count) {
   UP();
   int refused = value(-1, "listing", 0);
   if (refused) return refused;
-  *count = value(-1, "count", GPUS);
+  *count = value(-1, "count", LISTED);
   return OK;
 }
 API int nvmlDeviceGetCount(unsigned *count) { return nvmlDeviceGetCount_v2(count); }
 
 API int nvmlDeviceGetHandleByIndex_v2(unsigned index, device_t *device) {
   UP();
-  if (index >= (unsigned)value(-1, "count", GPUS) || index >= GPUS) return INVALID;
+  if (index >= (unsigned)value(-1, "count", LISTED) || index >= GPUS) return INVALID;
   int refused = value(index, "refuse", 0);
   if (refused) return refused;
   *device = &gpus[index];

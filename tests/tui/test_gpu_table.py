@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App
 
+from prl_tui.i18n import set_language
 from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.machine.gpu_feed import Reading
 from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot, MigInstance, unreadable
@@ -113,20 +114,20 @@ use   #  name               memory GiB    util      W   °C  used by
       3  H100 80GB HBM3       – / 79.6       –      –    –  ✗ lost"""
 
 WATCH_80 = """\
-rank   #    util                 memory GiB      power W   °C
-  r0   1    98 %           █    61.2 / 79.6    640 / 700   61  ! slow
-       2       –           ·     0.0 / 79.6     73 / 700   33
-       └                        20.0 / 40.0
-       └                         0.0 / 10.0
-  r1   3       –           ·       – / 79.6            –    –  ✗ lost"""
+rank   #    util            memory GiB      power W   °C   MHz
+  r0   1    98 %      █    61.2 / 79.6    640 / 700   61     –  ! slow
+       2       –      ·     0.0 / 79.6     73 / 700   33     –  MIG is on
+r2-3   └                   20.0 / 40.0                          3g.40gb
+       └                    0.0 / 10.0                          1g.10gb
+  r1   3       –      ·       – / 79.6            –    –     –  ✗ lost"""
 
 WATCH_60 = """\
 rank   #    util            memory GiB      W   °C
        0     0 %      ▁     0.0 / 79.6     73   33
   r0   1    98 %      █    61.2 / 79.6    640   61  ! slow
-       2       –      ·     0.0 / 79.6     73   33
-       └                   20.0 / 40.0
-       └                    0.0 / 10.0
+       2       –      ·     0.0 / 79.6     73   33  MIG is …
+       └                   20.0 / 40.0              3g.40gb
+       └                    0.0 / 10.0              1g.10gb
        3       –      ·       – / 79.6      –    –  ✗ lost"""
 
 
@@ -137,16 +138,15 @@ async def test_the_configure_table_reads_at_each_width(width, text):
 
 async def test_the_watch_table_names_ranks_and_what_the_screen_says_about_them():
     def run(table):
-        table.set_ranks({1: 0, 2: 2, 3: 1}, only=True)
+        table.set_ranks({(1, None): [0], (2, 0): [2, 3], (3, None): [1]}, only=True)
         table.set_notes({1: "! slow", 3: "not shown, as it is lost"})
 
-    text = WATCH_80.replace("       2  ", "  r2   2  ")
-    assert await drawn(80, reading(), columns=WATCH, prepare=run) == text.splitlines()
+    assert await drawn(80, reading(), columns=WATCH, prepare=run) == WATCH_80.splitlines()
 
 
 async def test_the_watch_table_fits_a_narrow_pane():
     def run(table):
-        table.set_ranks({1: 0})
+        table.set_ranks({(1, None): [0]})
         table.set_notes({1: "! slow"})
 
     assert await drawn(60, reading(), columns=WATCH, prepare=run) == WATCH_60.splitlines()
@@ -213,8 +213,8 @@ async def test_hostile_names_stay_literal_and_send_no_escape():
         (replace(BUSY, processes=(process(user=None),)), "! python train.py, 3 h"),
         (replace(BUSY, processes=(process(seconds=9 * 86400),)), "! alice, python train.py, 9 days"),
         (replace(idle(0), memory_used=None), "· unknown"),
-        (unreadable(0, "denied", "no-permission"), "✗ not allowed"),
-        (unreadable(0, "error", "reset-required"), "✗ needs a reset"),
+        (unreadable(0, "denied", "no-permission"), "✗ denied"),
+        (unreadable(0, "error", "reset-required"), "✗ reset it"),
         (idle(0), "free"),
     ],
 )
@@ -227,7 +227,8 @@ def test_a_slowed_gpu_says_why_and_a_power_cap_is_no_trouble():
         "! slowed: heat, hardware limit",
         "busy",
     )
-    assert gpu_cells.note(replace(BUSY, clock_reasons=("power-cap",)), "") == ("", "plain")
+    assert gpu_cells.note(replace(BUSY, clock_reasons=("power-cap",)), "") == ("power cap", "muted")
+    assert gpu_cells.note(replace(BUSY, clock_reasons=("idle",)), "") == ("", "plain")
 
 
 async def test_space_chooses_and_drops_the_gpu_under_the_cursor():
@@ -293,7 +294,21 @@ async def test_history_is_drawn_on_a_fixed_scale_one_sample_per_snapshot():
         snapshot = GpuSnapshot(NOW + step, (replace(BUSY, utilization=percent),))
         readings += [reading(snapshot), reading(snapshot)]  # shown twice, counted once
     row = (await drawn(80, *readings, columns=WATCH))[1]
-    assert "      ▁▄·█" in row
+    assert "   ▁▄·█    61.2" in row
+
+
+async def test_only_lines_that_changed_are_drawn_again(monkeypatch):
+    app, asked = Box(WATCH), []
+    async with app.run_test(size=(120, 24)) as pilot:
+        for n in range(12):  # until the history is as long as its column
+            app.table.show(reading(GpuSnapshot(NOW + n, (idle(0), BUSY))))
+        await pilot.pause()
+        monkeypatch.setattr(app.table, "refresh", lambda *regions, **how: asked.append((regions, how)))
+        app.table.show(reading(GpuSnapshot(NOW + 20, (idle(0), BUSY))))
+        assert asked == []
+        app.table.show(reading(GpuSnapshot(NOW + 21, (idle(0), replace(BUSY, temperature=70)))))
+        (((region,), _),) = asked
+        assert (region.y, region.height) == (2, 1)
 
 
 async def test_old_values_say_how_old_they_are_without_moving_anything():
@@ -320,6 +335,17 @@ async def test_a_long_sentence_wraps_in_a_small_pane():
     text = await drawn(40, reading(GpuSnapshot(NOW, fault=GpuFault("wsl"))))
     assert len(text) > 2
     assert " ".join(text).endswith("/usr/lib/wsl/lib")
+
+
+@pytest.mark.parametrize("width", [20, 32, 40, 80])
+async def test_a_chinese_sentence_wraps_whole(width):
+    set_language("zh")
+    try:
+        one = GpuFault("version-mismatch")
+        text = await drawn(width, reading(GpuSnapshot(NOW, fault=one)))
+        assert "".join("".join(text).split()) == "".join(one.sentence.split())
+    finally:
+        set_language("en")
 
 
 async def test_eight_gpus_take_eight_rows():

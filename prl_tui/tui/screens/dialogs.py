@@ -212,7 +212,7 @@ class Help(Dialog[None]):
     def compose(self) -> ComposeResult:
         """The text, scrollable."""
         with VerticalScroll(classes="dialog help"):
-            yield Static(Content(self._text))
+            yield Static(Content(safe_lines(self._text)))
 
     def on_click(self, event: events.Click) -> None:
         """A click beside it closes."""

@@ -22,10 +22,10 @@ from prl_tui.tui import fault_place
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.curves import charts, in_sight
 from prl_tui.tui.feeds import RunFeed
-from prl_tui.tui.run_words import closing, head, health, ranks_by_gpu, waiting
+from prl_tui.tui.run_words import closing, head, health, waiting
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.chart import LineChart
-from prl_tui.tui.widgets.gpu_table import WATCH, GpuTable
+from prl_tui.tui.widgets.gpu_pane import GpuPane
 from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.log_pane import screen_is_behind
 from prl_tui.tui.widgets.log_tabs import LogTabs, tabs_of
@@ -97,7 +97,7 @@ class WatchScreen(Place):
         yield Static(id="head")
         with Container(id="body"):
             with Container(id="upper"):
-                yield GpuTable(WATCH, id="gpus", classes="pane")
+                yield GpuPane(id="gpus", classes="pane")
                 yield LineChart(id="curves", classes="chart pane")
                 yield LineChart(id="second", classes="chart pane")
             with Vertical(id="logs", classes="pane"):
@@ -110,7 +110,6 @@ class WatchScreen(Place):
         """Start the two clocks: the logs', and everybody else's."""
         if not self.query("#gpus"):
             return  # the app is leaving: nothing was composed
-        self.query_one("#gpus").border_title = t("GPUs")
         self.add_class("-on-logs")
         self._show_tab(0)
         self.query_one(LogView).focus()
@@ -145,7 +144,7 @@ class WatchScreen(Place):
         self.run_worker(work, name="compare", description="compare two runs", thread=True, exit_on_error=False)
 
     def _recalled(self, found: dict[str, list[int | None]]) -> None:
-        self.query_one(GpuTable).recall(found)
+        self.query_one(GpuPane).recall(found)
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
@@ -175,8 +174,8 @@ class WatchScreen(Place):
         if screen_is_behind(self.app):
             return
         reading = self.prl.gpu_reading()
-        self.set_class(reading.problem is not None, "-no-gpus")
-        self.query_one(GpuTable).show(reading)
+        self.set_class(reading.snapshot is None or not reading.snapshot.gpus, "-no-gpus")
+        self.query_one(GpuPane).show(reading)
         one = self.feed.latest()
         if one is None:
             self._write("#head", Content(t("run {id} · reading its files …", id=safe(self.folder.id))))
@@ -185,9 +184,10 @@ class WatchScreen(Place):
             ended, self._one = self._ended(), one
             if self._ended() != ended:
                 self.refresh_bindings()  # nothing is left to stop
-            self.query_one(GpuTable).set_ranks(ranks_by_gpu(one, self._info))
             self._show_curves(one.view.series)
             self._collect_tabs(one)
+        if one.status.state in {"starting", "running", "stopping"}:  # else its ranks are no processes of this box
+            self.query_one(GpuPane).follow(self.feed.seats(), len(one.view.ranks), self._info.get("values"))
         self._write("#head", head(one, self.size.width - 2))
         self._show_health(one)
         self._linger(one)
@@ -307,6 +307,8 @@ class WatchScreen(Place):
             self._show_curves(self._one.view.series)
         for other in ("gpus", "curves", "logs"):
             self.set_class(other == name, f"-on-{other}")
+        if name == "gpus":
+            self.set_focus(self.query_one(GpuPane))
         if name == "logs":
             self.set_focus(self.query_one(LogView))  # now: `focus` would take it from a finder that comes next
 

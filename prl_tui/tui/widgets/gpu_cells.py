@@ -5,6 +5,7 @@ Widths come from the room alone, never from a value, so nothing moves when a num
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +13,8 @@ from rich.cells import cell_len, set_cell_size
 
 from prl_tui.i18n import nt, t
 from prl_tui.lists import listed
-from prl_tui.machine.gpus import clock_reason_word
+from prl_tui.machine.gpu_faults import missing_reason
+from prl_tui.machine.gpus import clock_reason_short, clock_reason_word
 from prl_tui.machine.processes import printable
 
 if TYPE_CHECKING:
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
     from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot, MigInstance
 
 Column = Literal[
-    "use", "rank", "index", "name", "memory", "bar", "util", "history", "power", "temperature", "used", "note"
+    "use", "rank", "index", "name", "memory", "bar", "util", "history", "power", "temperature", "clock", "used", "note"
 ]
 Role = Literal["plain", "muted", "free", "busy", "lost", "bar", "history"]
 Cell = tuple[str, Role]
 
 CONFIGURE: tuple[Column, ...] = ("use", "index", "name", "memory", "bar", "util", "power", "temperature", "used")
-WATCH: tuple[Column, ...] = ("rank", "index", "util", "history", "memory", "power", "temperature", "note")
+WATCH: tuple[Column, ...] = ("rank", "index", "util", "history", "memory", "power", "temperature", "clock", "note")
 
 UNKNOWN = "–"
 GAP = 2
@@ -44,9 +46,12 @@ _FULL: dict[Column, int] = {
     "history": 10,
     "power": 11,
     "temperature": 3,
+    "clock": 4,
 }
+_MIDDLE: dict[Column, int] = {**_FULL, "history": 5}
 _COMPACT: dict[Column, int] = {**_FULL, "name": 14, "bar": 0, "history": 5, "power": 5}
 _DROPPED_FIRST: tuple[Column, ...] = (
+    "clock",
     "bar",
     "name",
     "history",
@@ -58,6 +63,7 @@ _DROPPED_FIRST: tuple[Column, ...] = (
     "used",
     "memory",
 )
+_COLON = re.compile("[:：]")
 _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -72,7 +78,9 @@ class Layout:
 
 def layout(wanted: Sequence[Column], width: int) -> Layout:
     """The columns of `wanted` that fit into `width` cells: full, else compact, else without the least needed."""
-    for sizes, rest, compact in ((_FULL, 12, False), (_COMPACT, 6, True)):
+    for sizes, rest, compact in ((_FULL, 12, False), (_MIDDLE, 8, False), (_COMPACT, 6, True)):
+        if sizes is _MIDDLE and "history" not in wanted:
+            continue
         shown = [name for name in wanted if name in _LAST or sizes[name]]
         if _fixed(shown, sizes) + (rest if any(name in _LAST for name in shown) else 0) <= width:
             return Layout(_sized(shown, sizes, width), compact)
@@ -104,6 +112,7 @@ def title(column: Column, *, compact: bool) -> str:
         "util": t("util"),
         "power": "W" if compact else t("power W"),
         "temperature": "°C",
+        "clock": "MHz",
         "used": t("used by"),
     }
     return titles.get(column, "")
@@ -139,8 +148,9 @@ def _value(column: Column, gpu: Gpu, *, compact: bool) -> str | None:
         return UNKNOWN if gpu.utilization is None else f"{gpu.utilization} %"
     if column == "power":
         return power(gpu.power, None if compact else gpu.power_limit, limit=not compact)
-    if column == "temperature":
-        return UNKNOWN if gpu.temperature is None else str(gpu.temperature)
+    if column in ("temperature", "clock"):
+        number = gpu.temperature if column == "temperature" else gpu.sm_clock
+        return UNKNOWN if number is None else str(number)
     return None
 
 
@@ -157,6 +167,8 @@ def slice_cell(column: Column, width: int, gpu: Gpu, found: MigInstance, now: fl
         return bar(found.memory_used, found.memory_total, width), "bar"
     if column == "used" and own:
         return users(own, now), "busy"
+    if column == "note":
+        return short_name(found.name).removeprefix("MIG "), "muted"
     return "", "plain"
 
 
@@ -167,8 +179,8 @@ def state(gpu: Gpu) -> Cell | None:
     if gpu.state == "lost":
         return t("✗ lost"), "lost"
     if gpu.state == "denied":
-        return t("✗ not allowed"), "lost"
-    return (t("✗ needs a reset") if "reset-required" in gpu.missing.values() else t("✗ errors only")), "lost"
+        return t("✗ denied"), "lost"
+    return (t("✗ reset it") if "reset-required" in gpu.missing.values() else t("✗ errors")), "lost"
 
 
 def used_by(gpu: Gpu, now: float) -> Cell:
@@ -186,14 +198,58 @@ def used_by(gpu: Gpu, now: float) -> Cell:
     return users(gpu.processes, now), "busy"
 
 
-def note(gpu: Gpu, said: str) -> Cell:
-    """What is remarkable about a GPU of a run: its fault, a slowed clock, else what the screen says."""
+def note(gpu: Gpu, said: str, width: int = 80) -> Cell:
+    """What is remarkable about a GPU of a run: its fault, a slowed clock, what the screen says, why a value is absent."""
     wrong = state(gpu)
     if wrong is not None:
         return wrong
     if gpu.slowed:
-        return t("! slowed: {why}", why=clock_reason_word(gpu.slowed[0])), "busy"
-    return said, "busy" if said.startswith("!") else "plain"
+        code = gpu.slowed[0]
+        words = [t("! slowed: {why}", why=why) for why in (clock_reason_word(code), clock_reason_short(code))]
+        return next((one for one in words if cell_len(one) <= width), f"! {clock_reason_short(code)}"), "busy"
+    if said:
+        short = said if cell_len(said) <= width else _COLON.split(said)[0]
+        return short, "busy" if said.startswith("!") else "plain"
+    held = held_down(gpu)
+    if held:
+        return held, "muted"
+    absent = why_absent(gpu)
+    if absent and cell_len(absent[0]) > width:
+        absent = [t("MIG is on") if "mig" in gpu.missing.values() else t("↑ ↓: why")]
+    return (absent[0], "muted") if absent else ("", "plain")
+
+
+def held_down(gpu: Gpu) -> str:
+    """Why the clock is not higher, in words; "" where nothing holds it, or only that there is no work."""
+    return listed(clock_reason_word(code) for code in gpu.clock_reasons or () if code != "idle")
+
+
+def why_absent(gpu: Gpu) -> list[str]:
+    """One line for each reason why values are dashes: `util, power: this GPU does not give it`."""
+    shown = {
+        "utilization": t("util"),
+        "memory_used": t("memory"),
+        "power": t("power"),
+        "power_limit": t("power limit"),
+        "temperature": t("temperature"),
+        "sm_clock": t("clock"),
+        "processes": t("processes"),
+    }
+    grouped: dict[str, list[str]] = {}
+    for name, word in shown.items():
+        if name in gpu.missing:
+            grouped.setdefault(missing_reason(gpu.missing[name]), []).append(word)
+    return [t("{values}: {why}", values=listed(words), why=why) for why, words in grouped.items()]
+
+
+def ranks_word(ranks: Sequence[int], width: int = 4) -> str:
+    """`r0`, `r0-3` for neighbours, `r0,4`; `r0 +2` or less where that has no room."""
+    if not ranks:
+        return ""
+    first, last = ranks[0], ranks[-1]
+    several = tuple(ranks) == tuple(range(first, last + 1))
+    word = f"r{first}" if len(ranks) == 1 else f"r{first}-{last}" if several else "r" + ",".join(map(str, ranks))
+    return word if cell_len(word) <= width else f"r{first}+"
 
 
 def users(processes: Sequence[GpuProcess], now: float) -> str:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from prl_tui.i18n import t
 from prl_tui.machine.processes import printable
+from prl_tui.tui.cells import wrap
 from prl_tui.tui.widgets import gpu_cells as cells
 from prl_tui.tui.widgets.gpu_cells import CONFIGURE, WATCH, Cell, Column, Layout, summary
 
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
 
     from rich.style import Style
     from textual import events
-    from textual.geometry import Region, Size
+    from textual.geometry import Size
 
     from prl_tui.machine.gpu_feed import Reading
+    from prl_tui.machine.gpu_spots import Spot
     from prl_tui.machine.gpus import Gpu, MigInstance
 
 __all__ = ["CONFIGURE", "WATCH", "GpuTable", "summary"]
@@ -81,7 +84,6 @@ class GpuTable(Widget):
         & > .gpu-table--history { color: $text-primary; }
         & > .gpu-table--stale { color: $secondary; text-style: dim; }
         & > .gpu-table--cursor { background: $boost; text-style: bold; }
-        &.-sentence { text-wrap: wrap; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -105,7 +107,7 @@ class GpuTable(Widget):
         self._reading: Reading | None = None
         self._seen: object = None
         self._chosen: frozenset[int] = frozenset()
-        self._ranks: Mapping[int, int] | None = None
+        self._ranks: Mapping[Spot, Sequence[int]] = {}
         self._only_ranked = False
         self._notes: Mapping[int, str] = {}
         self._cursor = 0
@@ -130,8 +132,8 @@ class GpuTable(Widget):
         self._reading = reading
         self._changed()
 
-    def set_ranks(self, ranks: Mapping[int, int], *, only: bool = False) -> None:
-        """Which rank runs on which physical index; `only` hides the other GPUs."""
+    def set_ranks(self, ranks: Mapping[Spot, Sequence[int]], *, only: bool = False) -> None:
+        """Which ranks work on which GPU or MIG slice; `only` hides the other GPUs."""
         self._ranks, self._only_ranked = dict(ranks), only
         self._changed()
 
@@ -185,19 +187,26 @@ class GpuTable(Widget):
 
     def render(self) -> Content:
         """The one sentence of a problem; rows are drawn line by line."""
-        sentence = self._sentence()
-        return Content.assemble((printable(sentence or ""), self.get_visual_style(f"gpu-table--{self._tone()}")))
+        lines = self._told(self.content_size.width)
+        return Content.assemble(("\n".join(lines), self.get_visual_style(f"gpu-table--{self._tone()}")))
+
+    def _told(self, width: int) -> list[str]:
+        """The sentence in lines; Textual's own wrapping loses the end of one without blanks, as Chinese has."""
+        return wrap(printable(self._sentence() or ""), width or 80)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Styles are looked up once for all lines of one drawing."""
-        self._styles = {}
         if self._sentence() is None:
-            width = self.content_size.width
-            shape = cells.layout(self.columns, width)
             kept = {tuple(strip): strip for strip in self._strips}  # one that is the same need not be filtered again
-            drawn = [self._strip(parts, width) for parts in (self._heading(shape), *self._lines(shape))]
-            self._strips = [kept.get(tuple(strip), strip) for strip in drawn]
+            self._strips = [kept.get(tuple(strip), strip) for strip in self._draw()]
         return super().render_lines(crop)
+
+    def _draw(self) -> list[Strip]:
+        """All lines as they are now."""
+        self._styles = {}
+        width = self.content_size.width
+        shape = cells.layout(self.columns, width)
+        return [self._strip(parts, width) for parts in (self._heading(shape), *self._lines(shape))]
 
     def render_line(self, y: int) -> Strip:
         """The heading or a row."""
@@ -205,10 +214,10 @@ class GpuTable(Widget):
             return super().render_line(y)
         return self._strips[y] if y < len(self._strips) else Strip.blank(self.content_size.width, self._style())
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         """One line for the heading and one per row; a sentence takes what it needs."""
         if self._sentence() is not None:
-            return super().get_content_height(container, viewport, width)
+            return len(self._told(width))
         return 1 + len(self._rows())
 
     def _heading(self, shape: Layout) -> list[Segment]:
@@ -251,19 +260,19 @@ class GpuTable(Widget):
 
     def _cell(self, column: Column, width: int, shape: Layout, gpu: Gpu, found: MigInstance | None) -> Cell:
         now = self._reading.snapshot.time if self._reading and self._reading.snapshot else 0.0
+        if column == "rank":
+            spot = gpu.index, found.slot if found is not None else None
+            return cells.ranks_word(self._ranks.get(spot, ()), width), "plain"
         if found is not None:
             return cells.slice_cell(column, width, gpu, found, now)
         if column == "use":
             return self._box(gpu), "plain"
-        if column == "rank":
-            rank = (self._ranks or {}).get(gpu.index)
-            return ("", "muted") if rank is None else (f"r{rank}", "plain")
         if column == "history":
             return cells.history(self._history.get(_key(gpu), ()), width), "history"
         if column == "used":
             return cells.used_by(gpu, now)
         if column == "note":
-            return cells.note(gpu, self._notes.get(gpu.index, ""))
+            return cells.note(gpu, self._notes.get(gpu.index, ""), width)
         return cells.gpu_cell(column, width, gpu, compact=shape.compact)
 
     def _box(self, gpu: Gpu) -> str:
@@ -287,7 +296,7 @@ class GpuTable(Widget):
     def _gpus(self) -> list[Gpu]:
         snapshot = self._reading.snapshot if self._reading else None
         gpus = snapshot.gpus if snapshot else ()
-        ranked = self._ranks if self._only_ranked and self._ranks else None
+        ranked = {index for index, _ in self._ranks} if self._only_ranked and self._ranks else None
         return [gpu for gpu in gpus if ranked is None or gpu.index in ranked]
 
     def _rows(self) -> list[_Row]:
@@ -301,12 +310,26 @@ class GpuTable(Widget):
         """Repaint if anything that is drawn differs; lay out anew only if the height may."""
         reading, sentence, rows = self._reading, self._sentence(), len(self._rows())
         aged = cells.age(reading.age) if reading and reading.stale and reading.age is not None else None
-        drawn = (sentence, rows, aged, self._chosen, self._ranks, self._notes, reading and reading.snapshot)
-        if drawn == self._seen:
+        drawn = (sentence, rows, aged, self._chosen, self._only_ranked, self._ranks, self._notes)
+        snapshot = reading.snapshot if reading else None
+        before, self._seen = self._seen, (drawn, snapshot)
+        if before == (drawn, snapshot):
             return
-        before, self._seen = self._seen, drawn
-        self.set_class(sentence is not None, "-sentence")
-        self.refresh(layout=not isinstance(before, tuple) or before[:2] != drawn[:2])
+        known = before[0] if isinstance(before, tuple) else None
+        if known == drawn and sentence is None and self._strips:
+            self._refresh_changed()
+        else:
+            self.refresh(layout=known is None or known[:2] != drawn[:2])
+
+    def _refresh_changed(self) -> None:
+        """Repaint the lines that differ: another look may give the same numbers, and a frame costs more than this."""
+        now, width = self._draw(), self.content_size.width
+        if len(now) != len(self._strips):
+            self.refresh()
+            return
+        changed = [Region(0, y, width, 1) for y, strip in enumerate(now) if strip != self._strips[y]]
+        if changed:
+            self.refresh(*changed)
 
 
 def _key(gpu: Gpu) -> str:
