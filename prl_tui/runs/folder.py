@@ -89,11 +89,32 @@ class Ended:
     """Processes that only SIGKILL ended."""
     dropped: int
     """Bytes of output that did not fit on the disk."""
+    log_cut: bool = False
+    """Output that nobody has counted may be missing at the end of the log."""
 
     @property
     def was_stopped(self) -> bool:
         """Whether a person asked for the end."""
         return bool(self.stop_stage)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """log-end.json: who read a log on whose supervisor was killed, and how far."""
+
+    whole: bool
+    """To its end: nothing of the run has it open any more."""
+    dropped: int
+    """Bytes of the whole log that did not fit on the disk."""
+    reader: Birth | None
+
+
+def read_log_end(folder: RunFolder) -> LogEnd | None:
+    """How the log of a killed supervisor ends; None where nobody read it on."""
+    record = records.read_record(folder.path / records.LOG_END)
+    if not isinstance(record, dict):
+        return None
+    return LogEnd(record.get("whole") is True, _integer(record.get("dropped")) or 0, _birth(record.get("reader")))
 
 
 def read_started(folder: RunFolder) -> Started | Broken | None:
@@ -157,6 +178,7 @@ def _ended(record: Mapping[str, object]) -> Ended | Broken:
         strays=_integer(record.get("strays")) or 0,
         killed=_integer(record.get("killed")) or 0,
         dropped=_integer(record.get("dropped")) or 0,
+        log_cut=record.get("log_cut") is True,
     )
 
 

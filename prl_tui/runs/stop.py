@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Literal
 
 from prl_tui.i18n import t
 from prl_tui.runs import ladder, lock, proctree, records
-from prl_tui.runs.folder import Ended, RunFolder, Started, explain, number, read_ended, read_started
+from prl_tui.runs.folder import (
+    Ended,
+    RunFolder,
+    Started,
+    explain,
+    number,
+    read_ended,
+    read_log_end,
+    read_started,
+)
 from prl_tui.runs.place import here
 from prl_tui.runs.records import Broken
-from prl_tui.runs.state import is_supervised
+from prl_tui.runs.state import is_supervised, log_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +32,9 @@ Code = Literal["asked", "swept", "ended", "elsewhere", "unknown", "denied"]
 
 _TURN = 0.05
 """Seconds between two looks while waiting."""
+
+_READ_WITHIN = 5.0
+"""Seconds in which the log of a dead supervisor is read to its end, once nothing of the run lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +194,7 @@ def _sweep(folder: RunFolder, started: Started, grace: Grace, request: Mapping[s
         stage, killed, denied = _climb(folder, started, grace)
         if denied:
             return StopResult("denied", t("Processes of run {id} belong to another user", id=folder.id))
+        _await_log(folder)
         _record(folder, started, request, stage, killed)
         return StopResult("swept", t("What was left of run {id} is ended", id=folder.id))
     finally:
@@ -217,7 +230,15 @@ def _climb(folder: RunFolder, started: Started, grace: Grace) -> tuple[int, int,
     return steps.stage, len(killed), False
 
 
+def _await_log(folder: RunFolder) -> None:
+    """Its recorder may still be reading what the run said last."""
+    until = time.monotonic() + _READ_WITHIN
+    while log_end(folder) == "read" and time.monotonic() < until:
+        time.sleep(_TURN)  # no child of this process
+
+
 def _record(folder: RunFolder, started: Started, request: Mapping[str, object], stage: int, killed: int) -> None:
+    end = read_log_end(folder)
     record = {
         "exit_code": None,
         "signal": None,
@@ -228,7 +249,8 @@ def _record(folder: RunFolder, started: Started, request: Mapping[str, object], 
         "stop": {"asked": request["asked"], "by": request["by"], "stage": ladder.STAGES[stage]},
         "strays": 0,
         "killed": killed,
-        "dropped": 0,
+        "dropped": end.dropped if end is not None else 0,
+        "log_cut": log_end(folder) == "cut",
     }
     try:
         records.write_record(folder.path / records.EXIT, record)
