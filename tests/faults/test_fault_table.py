@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 
 import pytest
@@ -76,6 +77,25 @@ def test_sigkill_of_the_supervisor_with_a_full_pipe(tree):
     one.clean()
     assert one.lost() == 0
     assert status(one.folder).detail == GONE
+
+
+def test_sigkill_of_the_supervisor_in_the_middle_of_a_flood(root, tmp_path):
+    """Each time at another moment, while bytes are on their way: the log is the very text that was written."""
+    lines = 300_000
+    text = f"import sys\nfor n in range({lines}): sys.stdout.write(f'{{n:099d}}\\n')"
+    whole = b"".join(b"%099d\n" % n for n in range(lines))
+    behind = []
+    for n in range(8):
+        job = launcher.Job((sys.executable, "-c", text), recorded=True, info={"activation": {"kind": "this"}})
+        folder = launcher.start(root, job)
+        until(
+            lambda folder=folder: folder.output.exists() and folder.output.stat().st_size > n * len(whole) // 10, "it"
+        )
+        kill(supervisor_of(folder))
+        behind.append(len(whole) - folder.output.stat().st_size)
+        until(lambda folder=folder: log_end(folder) == "whole", "the end of its log")
+        assert folder.output.read_bytes() == whole
+    assert sum(count > 0 for count in behind) > 4, "killed in time"
 
 
 def test_sigkill_of_the_supervisor_of_a_run_that_ends_by_itself(tree):
