@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 
+from prl_tui import steady
 from prl_tui.runs import ladder, place, proctree, records
 from prl_tui.runs.logpump import LogPump, open_log
 from prl_tui.runs.signals import STOP_SIGNALS, SignalPipe
@@ -52,6 +53,7 @@ class Guardian:
         self.place = place.here()
         self.leader: proctree.Birth | None = None
         self.started = self.ended = 0.0
+        self._begun = self._over = 0.0
         self.wait_status: int | None = None
         self.stop: dict[str, object] | None = None
         self.ladder = ladder.Ladder()
@@ -90,7 +92,7 @@ class Guardian:
         finally:
             os.close(write_end)
         child.returncode = 0  # it is reaped here, among the adopted ones
-        self.started = time.time()
+        self.started, self._begun = time.time(), steady.seconds()
         self.leader = (child.pid, proctree.start_ticks(child.pid) or 0)
         try:
             self._write_state()
@@ -206,7 +208,7 @@ class Guardian:
             if self._companion and pid == self._companion.pid:
                 self._companion.ended(time.monotonic(), wait_status)
             elif self.leader and pid == self.leader[0] and self.wait_status is None:
-                self.wait_status, self.ended = wait_status, time.time()
+                self.wait_status, self.ended, self._over = wait_status, time.time(), steady.seconds()
                 self._next_look = 0.0
 
     def _look(self, *, at_once: bool) -> None:
@@ -262,7 +264,8 @@ class Guardian:
             return  # tried again with the next one: the run itself goes on
 
     def _write_heartbeat(self) -> None:
-        beat = {**self.place, "time": time.time(), "stage": self._stage(), "dropped": self._pump.dropped}
+        beat = {**self.place, "time": time.time(), "uptime": steady.seconds(), "stage": self._stage()}
+        beat["dropped"] = self._pump.dropped
         if self._last_word is not None:
             beat[records.LAST_WORD] = self._last_word
         records.write_heartbeat(self.folder / records.HEARTBEAT, beat)
@@ -285,6 +288,7 @@ class Guardian:
             "leader": {"pid": leader[0], "ticks": leader[1]},
             **self.place,
             "started": self.started,
+            "uptime": self._begun,
         }
         records.write_record(self.folder / records.STATE, state)
         if isinstance(records.read_record(self.folder / records.STOP), dict):
@@ -308,6 +312,7 @@ class Guardian:
             "error": error,
             "started": self.started,
             "ended": self.ended or time.time(),
+            "seconds": (self._over or steady.seconds()) - self._begun if self._begun else 0.0,
             "tree_gone": time.time(),
             "stop": None if self.stop is None else {**self.stop, "stage": ladder.STAGES[self.ladder.stage]},
             "strays": len(self.strays),

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from prl_tui import reasons
+from prl_tui import reasons, steady
 from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import nt, t
 from prl_tui.runs import lock, records
@@ -75,6 +75,20 @@ class RunStatus:
     """That ended the launcher."""
     detail: str = ""
     """What else a person should know: one sentence, or empty."""
+    began: float | None = None
+    """Its start by `steady.seconds`, where this box has not been restarted since."""
+    lasted: float | None = None
+    """Seconds from its start to its end."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, or has taken so far; None where that is not known. Never negative, whatever the clock does."""
+        if self.lasted is not None:
+            return max(0.0, self.lasted)
+        if self.began is not None and self.ended is None and self.state in ALIVE:
+            return max(0.0, steady.seconds() - self.began)
+        end = self.ended or (time.time() if self.state in ALIVE else None)
+        return max(0.0, end - self.started) if end is not None and self.started is not None else None
 
 
 def status(
@@ -136,6 +150,9 @@ def _age(folder: RunFolder, beat: Mapping[str, object]) -> float | None:
     written = number(beat.get("time"))
     if written is not None:
         moments.append(written)
+    uptime = number(beat.get("uptime"))
+    if uptime is not None and beat.get("boot_id") and beat.get("boot_id") == here()["boot_id"]:
+        return max(0.0, steady.seconds() - uptime)
     now = time.time()
     return min(abs(now - moment) for moment in moments)
 
@@ -154,6 +171,7 @@ def _ended(
         stopped_by_person=ended.was_stopped,
         signal=ended.signal,
         detail=_end_detail(ended),
+        lasted=ended.seconds,
     )
 
 
@@ -301,6 +319,7 @@ def _known(started: Started, state: State, detail: str) -> RunStatus:
         host=started.host,
         stopped_by_person=state == "stopping",
         detail=detail,
+        began=started.uptime if started.boot_id and started.boot_id == here()["boot_id"] else None,
     )
 
 

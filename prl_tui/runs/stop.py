@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from prl_tui import steady
 from prl_tui.i18n import t
 from prl_tui.runs import ladder, lock, proctree, records
 from prl_tui.runs.folder import (
@@ -250,6 +251,7 @@ def _record(folder: RunFolder, started: Started, request: Mapping[str, object], 
         "strays": 0,
         "killed": killed,
         "dropped": end.dropped if end is not None else 0,
+        "seconds": steady.seconds() - started.uptime if started.uptime is not None else None,
         "log_cut": log_end(folder) == "cut",
     }
     try:
