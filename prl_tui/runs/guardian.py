@@ -289,6 +289,7 @@ class Guardian:
             **self.place,
             "started": self.started,
             "uptime": self._begun,
+            "pipe": os.fstat(self._pipe).st_ino if self._pipe is not None else None,
         }
         records.write_record(self.folder / records.STATE, state)
         if isinstance(records.read_record(self.folder / records.STOP), dict):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from prl_tui import steady
 from prl_tui.i18n import t
-from prl_tui.runs import ladder, lock, proctree, records
+from prl_tui.runs import ladder, lock, proctree, records, salvage
 from prl_tui.runs.folder import (
     Ended,
     RunFolder,
@@ -189,14 +189,17 @@ def _sweep(folder: RunFolder, started: Started, grace: Grace, request: Mapping[s
     try:
         if isinstance(read_ended(folder), Ended):
             return StopResult("ended", t("Run {id} has ended already", id=folder.id))
-        if not leftovers(folder):
+        left = leftovers(folder)
+        if not left:
             return StopResult("ended", t("Nothing of run {id} is alive", id=folder.id))
+        pipe = salvage.open_pipe(folder, left) if log_end(folder) == "cut" else None
         _write_request(folder, request)
         stage, killed, denied = _climb(folder, started, grace)
+        dropped = salvage.drain(folder, pipe) if pipe is not None else 0
         if denied:
             return StopResult("denied", t("Processes of run {id} belong to another user", id=folder.id))
         _await_log(folder)
-        _record(folder, started, request, stage, killed)
+        _record(folder, started, request, stage, killed, dropped)
         return StopResult("swept", t("What was left of run {id} is ended", id=folder.id))
     finally:
         if descriptor >= 0:
@@ -238,7 +241,9 @@ def _await_log(folder: RunFolder) -> None:
         time.sleep(_TURN)  # no child of this process
 
 
-def _record(folder: RunFolder, started: Started, request: Mapping[str, object], stage: int, killed: int) -> None:
+def _record(
+    folder: RunFolder, started: Started, request: Mapping[str, object], stage: int, killed: int, dropped: int
+) -> None:
     end = read_log_end(folder)
     record = {
         "exit_code": None,
@@ -250,7 +255,7 @@ def _record(folder: RunFolder, started: Started, request: Mapping[str, object], 
         "stop": {"asked": request["asked"], "by": request["by"], "stage": ladder.STAGES[stage]},
         "strays": 0,
         "killed": killed,
-        "dropped": end.dropped if end is not None else 0,
+        "dropped": dropped + (end.dropped if end is not None else 0),
         "seconds": steady.seconds() - started.uptime if started.uptime is not None else None,
         "log_cut": log_end(folder) == "cut",
     }

@@ -17,7 +17,7 @@ from prl_tui.runs import claims, launcher, lock, records, stop, store, sweep
 from prl_tui.runs.state import log_end, status
 from prl_tui.telemetry import gpu_history
 from tests.faults.conftest import QUICK, UUID, stopped
-from tests.runs.helpers import ended, is_living, supervisor_of, until, write
+from tests.runs.helpers import ended, is_idle, is_living, supervisor_of, until, write
 
 pytestmark = pytest.mark.slow
 
@@ -123,6 +123,25 @@ def test_sigkill_of_the_recorder_and_the_supervisor(tree, first):
         "Its supervisor is gone, but it still runs, and its log has ended: a stop ends what is left of it",
     )
     one.clean()
+    seen = status(one.folder)
+    assert (seen.state, seen.detail) == ("stopped", f"{GONE}, and the end of the log may be missing")
+
+
+def test_sigkill_of_the_recorder_and_the_supervisor_with_a_full_pipe(tree):
+    """Who ends what is left takes the bytes out of the pipe first: its writers have it open still."""
+    one = tree("deaf")
+    for pid in one.pids.values():
+        kill(pid, signal.SIGSTOP)
+    until(lambda: is_idle(one.folder), "that nothing is on its way")
+    kill(supervisor_of(one.folder), signal.SIGSTOP)
+    for pid in one.pids.values():
+        kill(pid, signal.SIGCONT)
+    before = one.said()
+    until(lambda: one.said() > before + 60_000, "bytes that nobody has read")
+    for pid in (*until(one.recorders, "the recorder"), supervisor_of(one.folder)):
+        kill(pid)
+    one.clean()
+    assert one.lost() == 0
     seen = status(one.folder)
     assert (seen.state, seen.detail) == ("stopped", f"{GONE}, and the end of the log may be missing")
 

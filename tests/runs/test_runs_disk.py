@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import termios
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,17 @@ from prl_tui.runs.logpump import LogPump, open_log
 from prl_tui.runs.signals import STOP_SIGNALS
 from prl_tui.runs.state import status
 from tests import odd_program
-from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, marked, nothing_left, supervisor_of, until
+from tests.runs.helpers import (
+    PROGRAMS,
+    ended,
+    exit_record,
+    is_idle,
+    is_living,
+    marked,
+    nothing_left,
+    supervisor_of,
+    until,
+)
 
 SIZE = 512 * 1024
 
@@ -55,17 +64,6 @@ def fill(path):
             raise
     finally:
         os.close(descriptor)
-
-
-def is_idle(folder):
-    """Whether the pipe is empty and the supervisor waits for more."""
-    pipe = os.open(f"/proc/{status(folder).pid}/fd/1", os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        waiting = int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
-    finally:
-        os.close(pipe)
-    supervisor = Path(f"/proc/{supervisor_of(folder)}/stat").read_text()
-    return waiting == 0 and supervisor.rpartition(")")[2].split()[0] == "S"
 
 
 def test_output_that_does_not_fit_is_dropped_counted_and_marked(small, pids):
