@@ -225,7 +225,7 @@ def _error_detail(ended: Ended) -> str:
 
 def _gone_detail(ended: Ended) -> str:
     if ended.log_cut:
-        return t("Its supervisor was gone, so the exit code is not known, and the end of the log may be missing")
+        return t("Its supervisor was gone: exit code not known, the log's end may be missing")
     if ended.dropped:
         return t(
             "Its supervisor was gone, so the exit code is not known, and the disk was full: "
@@ -294,10 +294,10 @@ def _lost(folder: RunFolder, started: Started) -> RunStatus:
 def _lost_detail(started: Started, end: Reading) -> str:
     if started.leader and is_alive(started.leader):
         if end == "cut":
-            return t("Its supervisor is gone, but it still runs, and its log has ended: a stop ends what is left of it")
+            return t("It runs without a supervisor and its log has ended: a stop ends what is left")
         return t("Its supervisor is gone, but it still runs: a stop ends what is left of it")
     if end == "cut":
-        return t("Its supervisor is gone and left no exit record; the end of its log may be missing")
+        return t("Its supervisor is gone without exit record; the log's end may be missing")
     return t("Its supervisor is gone and left no exit record")
 
 

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 
 GONE = "Its supervisor was gone, so the exit code is not known"
+CUT = "Its supervisor was gone: exit code not known, the log's end may be missing"
 
 
 def kill(pid, number=signal.SIGKILL):
@@ -120,11 +121,11 @@ def test_sigkill_of_the_recorder_and_the_supervisor(tree, first):
     seen = status(one.folder)
     assert (seen.state, seen.detail) == (
         "lost",
-        "Its supervisor is gone, but it still runs, and its log has ended: a stop ends what is left of it",
+        "It runs without a supervisor and its log has ended: a stop ends what is left",
     )
     one.clean()
     seen = status(one.folder)
-    assert (seen.state, seen.detail) == ("stopped", f"{GONE}, and the end of the log may be missing")
+    assert (seen.state, seen.detail) == ("stopped", CUT)
 
 
 def test_sigkill_of_the_recorder_and_the_supervisor_with_a_full_pipe(tree):
@@ -143,7 +144,7 @@ def test_sigkill_of_the_recorder_and_the_supervisor_with_a_full_pipe(tree):
     one.clean()
     assert one.lost() == 0
     seen = status(one.folder)
-    assert (seen.state, seen.detail) == ("stopped", f"{GONE}, and the end of the log may be missing")
+    assert (seen.state, seen.detail) == ("stopped", CUT)
 
 
 def test_sigkill_of_the_recorder(tree):
