@@ -294,7 +294,7 @@ def _lost(folder: RunFolder, started: Started) -> RunStatus:
 def _lost_detail(started: Started, end: Reading) -> str:
     if started.leader and is_alive(started.leader):
         if end == "cut":
-            return t("It runs without a supervisor and its log has ended: a stop ends what is left")
+            return t("It still runs without a supervisor, its log has ended: a stop ends the rest")
         return t("Its supervisor is gone, but it still runs: a stop ends what is left of it")
     if end == "cut":
         return t("Its supervisor is gone without exit record; the log's end may be missing")

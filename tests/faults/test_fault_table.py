@@ -121,7 +121,7 @@ def test_sigkill_of_the_recorder_and_the_supervisor(tree, first):
     seen = status(one.folder)
     assert (seen.state, seen.detail) == (
         "lost",
-        "It runs without a supervisor and its log has ended: a stop ends what is left",
+        "It still runs without a supervisor, its log has ended: a stop ends the rest",
     )
     one.clean()
     seen = status(one.folder)

@@ -342,6 +342,7 @@ def test_the_supervisor_is_the_package_that_started_it_whatever_lies_around(root
         "lists.py",
         "reasons.py",
         "regular.py",
+        "steady.py",
         "core",
         "machine",
         "runs",
