@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts
@@ -10,16 +11,27 @@ from prl_tui.core.value import replace
 from prl_tui.machine import facts, paths
 from prl_tui.runs import claims, history, reserved
 
+if TYPE_CHECKING:
+    from prl_tui.machine.sampler_child import SamplerChild
 
-def facts_here(config: RunConfig, rows: int | None = None, use_env: bool = False, share: bool = False) -> Facts:
+
+def facts_here(
+    config: RunConfig,
+    rows: int | None = None,
+    use_env: bool = False,
+    share: bool = False,
+    asked: SamplerChild | None = None,
+) -> Facts:
     """GPUs, files, runs and the training environment; `rows` stands for the counted ones.
 
-    `share`: GPUs that a run has reserved may be used all the same.
+    `share`: GPUs that a run has reserved may be used all the same. `asked`: who is looking at the GPUs already.
     """
+    from prl_tui.machine.gpu_feed import once
+
     known = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
     if rows is not None:
         known = replace(known, rows=rows)
     found = reserved.known(
-        facts.here(config, known=known, run_of=claims.run_of), config, claims.held(paths.runs_dir()), share
+        facts.here(config, once(child=asked), known, claims.run_of), config, claims.held(paths.runs_dir()), share
     )
     return replace(found, inherited=facts.inherited(os.environ, overrides=True)) if use_env else found

@@ -11,6 +11,7 @@ from prl_tui.i18n import pad, t
 from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.runs.folder import RunFolder
 from prl_tui.telemetry import gpu_history
+from prl_tui.telemetry.durations import format_duration
 from prl_tui.telemetry.gpu_history import GPU_COLUMNS, HOST_COLUMNS, Header, Numbers, Row
 
 _GIB = 1024.0
@@ -26,11 +27,16 @@ def rows(folder: RunFolder, args: argparse.Namespace) -> int:
         raise CommandError(t("run {id} has no record of its GPUs.", id=folder.id), Exit.NO_RUN)
     found = gpu_history.read(path) if args.lines is None else gpu_history.tail(path, args.lines)
     before: Header | None = None
+    last: Row | None = None
     problem = ""
     for header, row in found:
+        gap = row.gap(last)
+        last = row
         if args.json:
-            print_json(_data(header, row), None)
+            print_json(_data(header, row, gap), None)
             continue
+        if gap:
+            print(t("not recorded for {time}", time=format_duration(gap)))
         if header is not None and header != before:
             for index, uuid, name, _ in header.gpus:
                 print(t("GPU {index}: {name}, {uuid}", index=index, name=name, uuid=uuid))
@@ -42,14 +48,21 @@ def rows(folder: RunFolder, args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _data(header: Header | None, row: Row) -> dict[str, object]:
+def _data(header: Header | None, row: Row, gap: float) -> dict[str, object]:
     cards = header.gpus if header is not None and row.gpus else ()
     gpus = [
         {"index": index, "uuid": uuid, **_named(GPU_COLUMNS, one)}
         for (index, uuid, _, _), one in zip(cards, row.gpus, strict=False)
     ]
     host = _named(HOST_COLUMNS, row.host)
-    return {"time": row.time, "seconds": row.seconds, "gpus": gpus, "host": host, "problem": row.problem or None}
+    return {
+        "time": row.time,
+        "seconds": row.seconds,
+        "gap_before": round(gap, 1),
+        "gpus": gpus,
+        "host": host,
+        "problem": row.problem or None,
+    }
 
 
 def _named(columns: tuple[str, ...], numbers: Numbers | None) -> dict[str, float | None]:

@@ -241,7 +241,7 @@ def _commands() -> dict[str, tuple[str, str, Add]]:
         ),
         "check": (f"{SETTINGS}:check", t("check a config: batch arithmetic, GPUs, findings with fixes"), _check),
         "export": (f"{SETTINGS}:export", t("write the script or file that a platform runs"), _export),
-        "launch": (f"{RUNNING}:launch", t("start a run on this box"), _launch),
+        "launch": ("prl_tui.cli.launching:launch", t("start a run on this box"), _launch),
         "runs": (f"{RUNNING}:runs", t("list the runs of this box"), _runs),
         "watch": ("prl_tui.cli.watching:watch", t("watch a run"), _watch),
         "logs": ("prl_tui.cli.logs:logs", t("print a run's log"), _logs),

@@ -7,8 +7,9 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from prl_tui.cli import box, settings, sources
+from prl_tui.cli import box, sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_exact
 from prl_tui.core import checks
@@ -17,13 +18,17 @@ from prl_tui.core.findings import GpuUse, Report
 from prl_tui.i18n import column, cut, nt, t, visible
 from prl_tui.lists import sentence
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, overview, plans, store
+from prl_tui.runs import launcher, plans, store
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder
 
+if TYPE_CHECKING:
+    from prl_tui.machine.sampler_child import SamplerChild
+    from prl_tui.runs.overview import Overview
 
-def launch(args: argparse.Namespace) -> int:
-    """`prl-tui launch SOURCE`: check for this box, then start."""
+
+def launch(args: argparse.Namespace, asked: SamplerChild | None = None) -> int:
+    """`prl-tui launch SOURCE`: check for this box, then start. `asked`: who is looking at the GPUs already."""
     if args.promote:
         from prl_tui.cli import smoking
 
@@ -34,11 +39,11 @@ def launch(args: argparse.Namespace) -> int:
         from prl_tui.cli import smoking
 
         config, more = smoking.prepare(args, config)
-    facts = box.facts_here(config, use_env=args.use_env, share=args.share_gpus)
+    facts = box.facts_here(config, use_env=args.use_env, share=args.share_gpus, asked=asked)
     report = checks.check(config, facts, args.stack or "")
     checked = report
     if report.ok and not (args.share_gpus or args.dry_run) and _is_busy(report):
-        print("\n".join(settings.lines(report)), file=sys.stderr)
+        _tell(report)
         print(t("Not launched. --share-gpus launches beside what runs there."), file=sys.stderr)
         return Exit.FINDINGS
     if not (args.no_probe or args.dry_run):
@@ -46,7 +51,7 @@ def launch(args: argparse.Namespace) -> int:
 
         report = probing.probed(report)
     if not report.ok:
-        print("\n".join(settings.lines(report)), file=sys.stderr)
+        _tell(report)
         if checked.ok:
             print(t("Not launched. --no-probe launches without asking the training environment."), file=sys.stderr)
         return Exit.FINDINGS
@@ -68,6 +73,12 @@ def launch(args: argparse.Namespace) -> int:
     from prl_tui.cli import watching
 
     return watching.follow(folder, plain=not sys.stdout.isatty())
+
+
+def _tell(report: Report) -> None:
+    from prl_tui.cli import settings
+
+    print("\n".join(settings.lines(report)), file=sys.stderr)
 
 
 def _is_busy(report: Report) -> bool:
@@ -124,6 +135,8 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
 
     def told(folder: RunFolder) -> None:
         print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
+        from prl_tui.cli import failing, watching  # noqa: F401  (what its end needs is imported while it starts)
+        from prl_tui.core import shape  # noqa: F401
 
     stopped: list[int] = []
 
@@ -143,6 +156,7 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
     from prl_tui.cli import failing, watching
+    from prl_tui.runs import overview
 
     if code is None:
         watching.tell_alive(folder)
@@ -178,6 +192,8 @@ def _dry_run(report: Report) -> int:
 
 def runs(args: argparse.Namespace) -> int:
     """`prl-tui runs`: newest first."""
+    from prl_tui.runs import overview
+
     found = overview.overviews(paths.runs_dir(), args.n)
     if args.json:
         print_json([overview.as_data(one) for one in found])
@@ -200,7 +216,7 @@ LONGEST = 40
 """Cells of a column at most: one long name does not move the others off the screen."""
 
 
-def _began(one: overview.Overview) -> str:
+def _began(one: Overview) -> str:
     return time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
 
 

@@ -254,7 +254,7 @@ def verdict(one: Overview) -> list[str]:
     status = one.status
     if isinstance(one.folder, BareRun):
         return [t("{place}: {words}", place=overview.state_word(status.state), words=status.detail)]
-    took = format_duration(status.ended - status.started) if status.started and status.ended else "–"
+    took = format_duration(status.seconds)
     code = "–" if status.exit_code is None else status.exit_code
     lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]
     if one.smoke is not None:

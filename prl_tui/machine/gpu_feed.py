@@ -194,10 +194,15 @@ class _Pump(threading.Thread):
         self._child = None
 
 
-def once(timeout: float = FIRST_ANSWER, environment: Mapping[str, str] | None = None) -> GpuSnapshot:
-    """One sweep in a child of its own; a driver that does not answer within `timeout` seconds is a fault."""
+def once(
+    timeout: float = FIRST_ANSWER, environment: Mapping[str, str] | None = None, child: SamplerChild | None = None
+) -> GpuSnapshot:
+    """One sweep in a child of its own; a driver that does not answer within `timeout` seconds is a fault.
+
+    `child`: one that was started for it before, with `--once`; it is used up.
+    """
     try:
-        child = SamplerChild(["--once"], environment)
+        child = child or SamplerChild(["--once"], environment)
     except OSError as error:
         return GpuSnapshot(time.time(), fault=GpuFault("reader-ended", {"how": str(error)}))
     lines = child.read(timeout)

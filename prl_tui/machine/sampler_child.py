@@ -12,11 +12,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import t
-from prl_tui.machine import gpu_json
 from prl_tui.machine.child import python_argv
-from prl_tui.machine.processes import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,6 +112,8 @@ class SamplerChild:
         """In words, if it ended by itself within `grace` seconds; else None."""
         if not self._wait(grace):
             return None
+        from prl_tui.core.signal_names import signal_name
+
         code = self._process.returncode
         if code < 0:
             return t("signal {name}", name=signal_name(-code))
@@ -123,6 +122,8 @@ class SamplerChild:
 
     def _last_words(self) -> str:
         """The last line that it wrote to standard error, harmless to a screen."""
+        from prl_tui.machine.processes import printable
+
         with contextlib.suppress(OSError, ValueError):
             self._errors.seek(0)
             lines = self._errors.read(_LONGEST_LINE).decode("utf-8", "replace").split("\n")
@@ -153,6 +154,8 @@ def _ready(descriptors: Sequence[int], seconds: float) -> list[int]:
 
 def parse(line: bytes) -> GpuSnapshot | None:
     """The snapshot of one line; None if it is none (it was cut, or something else printed it)."""
+    from prl_tui.machine import gpu_json  # its values take longer to import than the child to start
+
     try:
         value = json.loads(line)
         return gpu_json.from_json(value) if isinstance(value, dict) else None

@@ -265,7 +265,7 @@ def _lives_elsewhere(claim: Claim, file: Path) -> bool:
     if claim.place.get("host") == here()["host"] and claim.place.get("boot_id") != here()["boot_id"]:
         return False
     with contextlib.suppress(OSError):
-        return time.time() - file.stat().st_mtime < records.HEARTBEAT_FRESH  # its first heartbeat may be to come
+        return abs(time.time() - file.stat().st_mtime) < records.HEARTBEAT_FRESH  # its first heartbeat may be to come
     return False
 
 

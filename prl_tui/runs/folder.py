@@ -56,6 +56,8 @@ class Started:
     leader: Birth | None
     started: float | None
     """Seconds since 1970."""
+    uptime: float | None = None
+    """The same by `steady.seconds` of its box."""
 
     def is_at(self, place: Mapping[str, str]) -> bool:
         """Whether its pids mean the same at `place`."""
@@ -89,11 +91,34 @@ class Ended:
     """Processes that only SIGKILL ended."""
     dropped: int
     """Bytes of output that did not fit on the disk."""
+    seconds: float | None = None
+    """From its start to its end, by a clock that nobody sets."""
+    log_cut: bool = False
+    """Output that nobody has counted may be missing at the end of the log."""
 
     @property
     def was_stopped(self) -> bool:
         """Whether a person asked for the end."""
         return bool(self.stop_stage)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """log-end.json: who read a log on whose supervisor was killed, and how far."""
+
+    whole: bool
+    """To its end: nothing of the run has it open any more."""
+    dropped: int
+    """Bytes of the whole log that did not fit on the disk."""
+    reader: Birth | None
+
+
+def read_log_end(folder: RunFolder) -> LogEnd | None:
+    """How the log of a killed supervisor ends; None where nobody read it on."""
+    record = records.read_record(folder.path / records.LOG_END)
+    if not isinstance(record, dict):
+        return None
+    return LogEnd(record.get("whole") is True, _integer(record.get("dropped")) or 0, _birth(record.get("reader")))
 
 
 def read_started(folder: RunFolder) -> Started | Broken | None:
@@ -114,7 +139,9 @@ def read_started(folder: RunFolder) -> Started | Broken | None:
     supervisor, leader = _birth(record.get("supervisor")), _birth(record.get("leader"))
     if name == records.STATE and (supervisor is None or leader is None):
         return Broken(name, "shape", "supervisor, leader")
-    return Started(host, boot_id, pid_namespace, supervisor, leader, number(record.get("started")))
+    return Started(
+        host, boot_id, pid_namespace, supervisor, leader, number(record.get("started")), number(record.get("uptime"))
+    )
 
 
 def read_ended(folder: RunFolder) -> Ended | Broken | None:
@@ -157,6 +184,8 @@ def _ended(record: Mapping[str, object]) -> Ended | Broken:
         strays=_integer(record.get("strays")) or 0,
         killed=_integer(record.get("killed")) or 0,
         dropped=_integer(record.get("dropped")) or 0,
+        seconds=number(record.get("seconds")),
+        log_cut=record.get("log_cut") is True,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import threading
 import time
@@ -89,6 +91,8 @@ class Stay:
         self.on_output, self.on_interrupt, self.on_stop = on_output, on_interrupt, on_stop
         self.stopping = False
         self.shown = 0
+        self._told: list[int] | None = None
+        """A descriptor that is readable once the supervisor has ended, where the kernel has such (Linux 5.3)."""
 
     def until_end(self) -> int | None:
         """Exit code of the run, None when the person detached."""
@@ -96,10 +100,17 @@ class Stay:
             self._show(_CHUNKS)
             if self.caught.noted and self._heed(self.caught.noted.pop(0)) == "detach":
                 return None
-            time.sleep(_TURN)  # signals are handled between turns
+            self._pause()
         while self._show(_CHUNKS):
             pass
         return ended.exit_code if isinstance(ended, Ended) else _LOST
+
+    def _pause(self) -> None:
+        """A turn, or until its supervisor ends: its record is there then. Signals are handled between turns."""
+        if self._told is None:
+            self._told = _end_of(self.folder)
+        if select.select(self._told, [], [], _TURN)[0]:
+            os.close(self._told.pop())  # once: what is not over by now is looked at in turns again
 
     def _look(self) -> Ended | Literal["lost"] | None:
         ended = read_ended(self.folder)
@@ -159,3 +170,12 @@ class Stay:
         except FileNotFoundError:
             return False
         return True
+
+
+def _end_of(folder: RunFolder) -> list[int]:
+    started = read_started(folder)
+    if not isinstance(started, Started) or started.supervisor is None:
+        return []
+    with suppress(AttributeError, OSError):
+        return [os.pidfd_open(started.supervisor[0])]
+    return []

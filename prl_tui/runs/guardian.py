@@ -11,8 +11,9 @@ import signal
 import subprocess
 import time
 
+from prl_tui import steady
 from prl_tui.runs import ladder, place, proctree, records
-from prl_tui.runs.logpump import LogPump
+from prl_tui.runs.logpump import LogPump, open_log
 from prl_tui.runs.signals import STOP_SIGNALS, SignalPipe
 
 TYPE_CHECKING = False
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from prl_tui.runs.companion import Companion
+
 try:
     import fcntl
 except ImportError:  # not a POSIX system: nothing is started there, but this must import
     fcntl = None  # type: ignore[assignment]
 
-_CHUNK = 1 << 18
 _PIPE_SIZE = 1 << 20
 _LOOK_EVERY = 0.25
 """Seconds between two looks at what is left once the leader has ended."""
@@ -44,18 +46,22 @@ class CannotRecordError(OSError):
 class Guardian:
     """One run from its start to its exit record."""
 
-    def __init__(self, folder: Path, argv: Sequence[str], env: dict[str, str], cwd: str) -> None:
+    def __init__(
+        self, folder: Path, argv: Sequence[str], env: dict[str, str], cwd: str, companion: Companion | None = None
+    ) -> None:
         self.folder, self.argv, self.env, self.cwd = folder, list(argv), env, cwd
         self.place = place.here()
         self.leader: proctree.Birth | None = None
         self.started = self.ended = 0.0
+        self._begun = self._over = 0.0
         self.wait_status: int | None = None
         self.stop: dict[str, object] | None = None
         self.ladder = ladder.Ladder()
         self.strays: set[proctree.Birth] = set()
         self.killed: set[proctree.Birth] = set()
         self._signals = SignalPipe()
-        self._pump = LogPump(folder / records.OUTPUT)
+        self._pump = LogPump(open_log(folder / records.OUTPUT))
+        self._companion = companion
         self._watch = proctree.Watch(folder, spare={os.getpid()})
         self._pipe: int | None = None
         self._left: list[proctree.Seen] = []
@@ -86,7 +92,7 @@ class Guardian:
         finally:
             os.close(write_end)
         child.returncode = 0  # it is reaped here, among the adopted ones
-        self.started = time.time()
+        self.started, self._begun = time.time(), steady.seconds()
         self.leader = (child.pid, proctree.start_ticks(child.pid) or 0)
         try:
             self._write_state()
@@ -104,6 +110,7 @@ class Guardian:
             self._look(at_once=signal.SIGCHLD in numbers)
             self._climb()
             self._beat()
+            self._accompany()
         self._drain()
 
     def record_exit(self, error: dict[str, str] | None = None, *, insist: bool = True) -> None:
@@ -159,6 +166,7 @@ class Guardian:
             sources.append(self._pipe)
         now = time.monotonic()
         moments = [self._next_beat, self.ladder.next_at, self._next_look if self.wait_status is not None else None]
+        moments.append(self._companion.next_at if self._companion else None)
         timeout = min(moment for moment in moments if moment is not None) - now
         ready = select.select(sources, [], [], max(timeout, 0.0))[0]
         if self._pipe in ready:
@@ -168,13 +176,10 @@ class Guardian:
     def _pump_once(self) -> None:
         if self._pipe is None:
             return
-        data = os.read(self._pipe, _CHUNK)
-        if not data:
+        before = self._pump.dropped
+        if self._pump.move(self._pipe) == 0:
             os.close(self._pipe)
             self._pipe = None
-            return
-        before = self._pump.dropped
-        self._pump.put(data)
         if before == 0 and self._pump.dropped:
             self._next_beat = 0.0  # the first loss is news
 
@@ -200,8 +205,10 @@ class Guardian:
                 return
             if pid == 0:
                 return
-            if self.leader and pid == self.leader[0] and self.wait_status is None:
-                self.wait_status, self.ended = wait_status, time.time()
+            if self._companion and pid == self._companion.pid:
+                self._companion.ended(time.monotonic(), wait_status)
+            elif self.leader and pid == self.leader[0] and self.wait_status is None:
+                self.wait_status, self.ended, self._over = wait_status, time.time(), steady.seconds()
                 self._next_look = 0.0
 
     def _look(self, *, at_once: bool) -> None:
@@ -237,6 +244,15 @@ class Guardian:
             except OSError:
                 return
 
+    def _accompany(self) -> None:
+        if self._companion is None or self._companion.next_at is None or time.monotonic() < self._companion.next_at:
+            return
+        if self.wait_status is None:  # else it is not worth it
+            inherited = () if self._pipe is None else (self._pipe, self._pump.tank, self._pump.log)
+            self._companion.start(time.monotonic(), inherited)
+        else:
+            self._companion = None
+
     def _beat(self) -> None:
         now = time.monotonic()
         if now < self._next_beat:
@@ -248,7 +264,8 @@ class Guardian:
             return  # tried again with the next one: the run itself goes on
 
     def _write_heartbeat(self) -> None:
-        beat = {**self.place, "time": time.time(), "stage": self._stage(), "dropped": self._pump.dropped}
+        beat = {**self.place, "time": time.time(), "uptime": steady.seconds(), "stage": self._stage()}
+        beat["dropped"] = self._pump.dropped
         if self._last_word is not None:
             beat[records.LAST_WORD] = self._last_word
         records.write_heartbeat(self.folder / records.HEARTBEAT, beat)
@@ -271,6 +288,8 @@ class Guardian:
             "leader": {"pid": leader[0], "ticks": leader[1]},
             **self.place,
             "started": self.started,
+            "uptime": self._begun,
+            "pipe": os.fstat(self._pipe).st_ino if self._pipe is not None else None,
         }
         records.write_record(self.folder / records.STATE, state)
         if isinstance(records.read_record(self.folder / records.STOP), dict):
@@ -294,6 +313,7 @@ class Guardian:
             "error": error,
             "started": self.started,
             "ended": self.ended or time.time(),
+            "seconds": (self._over or steady.seconds()) - self._begun if self._begun else 0.0,
             "tree_gone": time.time(),
             "stop": None if self.stop is None else {**self.stop, "stage": ladder.STAGES[self.ladder.stage]},
             "strays": len(self.strays),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from prl_tui.core.config import RunConfig
-from prl_tui.runs import overview, store
+from prl_tui.runs import store
 from prl_tui.runs.folder import RunFolder
 
 LOOK_AT = 30
@@ -22,6 +22,8 @@ def pace(root: Path, config: RunConfig) -> tuple[float | None, str]:
     processes = config.number("nproc_per_node")
     for folder in store.list_runs(root)[:LOOK_AT]:
         if _alike(folder, config.recipe.name, processes):
+            from prl_tui.runs import overview  # a first run does not pay for it
+
             progress = overview.overview(folder).view.progress
             if progress is not None and progress.step >= LEAST and progress.seconds_per_step:
                 return progress.seconds_per_step, folder.id

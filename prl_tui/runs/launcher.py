@@ -153,8 +153,6 @@ def begin(folder: RunFolder, job: Job, on_note: Callable[[str], None] = _unheard
         raise LaunchError(_unwritable(folder.path.parent, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
         raise LaunchError(_sentence(answer, folder), folder)
-    if job.recorded:
-        spawn.recorder(folder, dict(job.env), _scope(folder, "recorder") if moved else ())
     if job.stop_after:
         _watch(folder, job.stop_after, _scope(folder, "watcher") if moved else ())
     return folder
@@ -171,13 +169,13 @@ def _supervise(
     words, environment = job.words(folder), _environment(folder, job)
     logout = session_end.at_logout()
     scope = _scope(folder, "run") if logout.needs_scope else ()
-    answer = spawn.supervisor(folder, words, environment, job.cwd, scope)
+    answer = spawn.supervisor(folder, words, environment, job.cwd, scope, recorded=job.recorded)
     moved = bool(scope)
     if scope and isinstance(answer, spawn.Refusal) and answer.code in {"silent", "no-python"}:
         moved = False
         reason = answer.text or t("no answer")
         on_note(t("The run ends when you log out: a scope of its own was refused ({reason}).", reason=reason))
-        answer = spawn.supervisor(folder, words, environment, job.cwd)
+        answer = spawn.supervisor(folder, words, environment, job.cwd, recorded=job.recorded)
     elif logout.needs_scope and not scope:
         on_note(t("The run ends when you log out (KillUserProcesses=yes), and there is no systemd-run to keep it."))
     elif logout.needs_linger:

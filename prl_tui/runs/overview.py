@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from prl_tui import steady
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import bare, memory_killer, records, smoke, store
@@ -170,9 +171,9 @@ def describe(
     folder: RunFolder,
     view: RunView,
     patience: quiet.Patience = quiet.USUAL,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
 ) -> Overview:
-    """A run's line with what was read already."""
+    """A run's line with what was read already; `clock`: seconds since the epoch, for silence, else the steady one."""
     info = folder.info()
     known = info if isinstance(info, dict) else {}
     recipe, preset = known.get("recipe"), known.get("preset")
@@ -185,10 +186,10 @@ def describe(
     if isinstance(folder, BareRun):
         failed = bool(view.errors) and not view.done
     cause = causes.find(folder.output, view.ranks) if failed else None
-    now = clock()
-    silent = quiet.quiet_for(view, now, seen.started, patience)
+    now, began = (clock(), seen.started) if clock is not None else _now(view, seen)
+    silent = quiet.quiet_for(view, now, began, patience)
     at_work = seen.state in {"starting", "running"}  # elsewhere another clock may count
-    late = quiet.late_for(view, now, seen.started) if at_work and silent is None else None
+    late = quiet.late_for(view, now, began) if at_work and silent is None else None
     if silent is not None or late is not None or failed or view.done or seen.state not in GOES_ON:
         view = _without_end(view)
     return Overview(
@@ -208,6 +209,14 @@ def describe(
         late,
         memory_killer.words(folder, seen.ended) if _is_killed(seen, cause) else "",
     )
+
+
+def _now(view: RunView, seen: RunStatus) -> tuple[float, float | None]:
+    """Now, and the run's start, by the clock that wrote the time of its last output, had nobody set it since."""
+    now = time.time()
+    if view.last_output is not None and view.heard_at is not None:
+        now = view.last_output + steady.seconds() - view.heard_at
+    return now, now - seen.seconds if seen.began is not None and seen.seconds is not None else seen.started
 
 
 def _is_killed(seen: RunStatus, cause: Cause | None) -> bool:
@@ -263,10 +272,7 @@ def progress_words(one: Overview) -> str:
 
 def took(one: Overview) -> str:
     """How long a run took, or has taken so far; – where that is not known."""
-    if one.status.started is None:
-        return "–"
-    end = one.status.ended or (time.time() if one.status.state in ALIVE else None)
-    return format_duration(end - one.status.started) if end is not None else "–"
+    return format_duration(one.status.seconds)
 
 
 def reason(one: Overview) -> str:

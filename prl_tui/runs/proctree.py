@@ -10,7 +10,7 @@ import os
 import signal
 from pathlib import Path
 
-from prl_tui.runs.records import MARKER, STATE
+from prl_tui.runs.records import BESIDE, MARKER, STATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     """pid, and start time in clock ticks since boot."""
 
 _MARK = b"\0" + MARKER.encode() + b"="
+_BESIDE = b"\0" + BESIDE.encode() + b"="
 _KTHREADD = 2
 _CHUNK = 1 << 14
 
@@ -69,17 +70,19 @@ def tree(roots: Iterable[int], folder: Path, spare: Collection[int] = ()) -> lis
     """The live processes of the run in `folder`: those below `roots`, and those that carry its mark.
 
     `roots` themselves count only when they carry the mark; `spare` never counts. A process below that carries the
-    mark of another run, and all that is below it, belongs to that run.
+    mark of another run, and all that is below it, belongs to that run; what stands beside a run belongs to none.
     """
     table = scan()
     children: dict[int, list[int]] = {}
     for seen in table.values():
         children.setdefault(seen.parent, []).append(seen.pid)
     mark = os.fsencode(folder)
-    marks = {pid: _mark_of(pid) for pid, seen in table.items() if _KTHREADD not in (pid, seen.parent)}
+    around = {pid: _environment_of(pid) for pid, seen in table.items() if _KTHREADD not in (pid, seen.parent)}
+    beside = {pid for pid, environment in around.items() if _BESIDE in environment}
+    marks = {pid: _mark_in(environment) for pid, environment in around.items() if pid not in beside}
     found = {pid for pid, carried in marks.items() if carried == mark}
     todo = [*found, *roots]
-    walked = set(todo)
+    walked = {*todo, *beside}
     while todo:
         for child in children.get(todo.pop(), ()):
             if child not in walked and not _is_another_run(marks.get(child), mark):
@@ -110,7 +113,7 @@ class Watch:
 
 def marked(pid: int) -> Path | None:
     """The folder of the run that a process carries as its mark; None without one, or where that is hidden."""
-    carried = _mark_of(pid)
+    carried = _mark_in(_environment_of(pid))
     return Path(os.fsdecode(carried)) if carried else None
 
 
@@ -160,8 +163,11 @@ def _look(pid: int) -> Seen | None:
     return Seen(pid, int(fields[1]), int(fields[2]), int(fields[19]))
 
 
-def _mark_of(pid: int) -> bytes | None:
-    environment = b"\0" + _read(f"/proc/{pid}/environ")
+def _environment_of(pid: int) -> bytes:
+    return b"\0" + _read(f"/proc/{pid}/environ")
+
+
+def _mark_in(environment: bytes) -> bytes | None:
     start = environment.find(_MARK)
     if start < 0:
         return None

@@ -1,7 +1,8 @@
 """Records a run's GPUs and host once a second: `recorder RUN_DIR [--interval S]`, a disposable process of its own.
 
-It ends with the run, and nobody misses it before: killed, it costs the rest of the history, nothing else. The
-driver is asked on a thread: while that hangs, rows say so and the host's figures go on.
+It ends with the run. Killed before, it costs some seconds of the history: the supervisor starts it again
+(`companion`), and where that was killed it reads the log on (`heir`). The driver is asked on a thread: while that
+hangs, rows say so, and all else goes on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from prl_tui.machine.gpus import SLOWER_WITHOUT_GPUS, Gpu, GpuSnapshot
 from prl_tui.machine.nvml import Nvml
 from prl_tui.runs import lock, proctree, records
 from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
+from prl_tui.runs.heir import Heir, Heritage
 from prl_tui.runs.place import here
 from prl_tui.telemetry.gpu_history import FILE, Header, Numbers, Row, Writer
 
@@ -112,9 +114,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between rows")
     parser.add_argument("--snapshot", action="store_true", help="have what the run was made of written down too")
+    parser.add_argument(
+        "--heir", type=Heritage.parse, help="the supervisor's pid, descriptors of its pipe, tank and log"
+    )
     options = parser.parse_args(arguments)
+    folder = RunFolder(options.folder)
+    heir = Heir(folder, options.heir) if options.heir else None
+    if heir is not None:
+        heir.start()
     first = _snapshot if options.snapshot else None
-    record(RunFolder(options.folder), max(0.05, options.interval), first)
+    record(folder, max(0.05, options.interval), first, heir)
     sys.stdout.flush()
     os._exit(0)  # a driver that hangs on its thread holds nobody
 
@@ -125,24 +134,34 @@ def _snapshot(folder: RunFolder) -> None:
         subprocess.Popen(child.python_argv("prl_tui.runs.snapshot", str(folder.path)), cwd="/", start_new_session=True)
 
 
-def record(folder: RunFolder, interval: float, first: Callable[[RunFolder], None] | None = None) -> None:
-    """Append a row each interval until the run in `folder` is over, and one at its end; call `first` after the first."""
+def record(
+    folder: RunFolder,
+    interval: float,
+    first: Callable[[RunFolder], None] | None = None,
+    heir: Heir | None = None,
+) -> None:
+    """Append a row each interval until the run in `folder` is over, and one at its end; call `first` after the first.
+
+    While an `heir` has something to read the run is not over.
+    """
     wanted, driver, box = _uuids(folder), Driver(interval), Box(folder.path)
     driver.start()
     writer = Writer(folder.path / FILE)
     begun = due = time.monotonic()
+    begins = True
     while True:
         due += interval
         time.sleep(max(0.0, due - time.monotonic()))  # the pace of the rows
         due = max(due, time.monotonic() - interval)  # a box that slept is not caught up with
         if not folder.path.is_dir():
             return
-        over = _is_over(folder, time.monotonic() - begun)
+        over = _is_over(folder, time.monotonic() - begun) and not (heir is not None and heir.is_alive())
         snapshot, problem = driver.latest()
         cards = [gpu for gpu in snapshot.gpus if not wanted or gpu.uuid in wanted] if snapshot is not None else []
         header = _header(snapshot, cards) if snapshot is not None else None
-        row = Row(time.time(), interval, tuple(map(_gpu, cards)), box.figures(), problem)
+        row = Row(time.time(), interval, tuple(map(_gpu, cards)), box.figures(), problem, begins)
         writer.add(header, row)
+        begins = False
         if first is not None:
             first(folder)
             first = None

@@ -21,12 +21,16 @@ SCHEMA = 1
 MARKER = "PRL_RUN_DIR"
 """Environment variable that every process of a run inherits: the run folder's absolute path."""
 
+BESIDE = "PRL_BESIDE_RUN"
+"""The same for what stands by a run and is none of its processes: its recorder, and what that starts."""
+
 RUN = "run.json"
 STATE = "state.json"
 LOCK = "lock"
 HEARTBEAT = "heartbeat"
 STOP = "stop.json"
 EXIT = "exit.json"
+LOG_END = "log-end.json"
 OUTPUT = "output.log"
 RANKS = "ranks"
 FILES = "files"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prl_tui.core import files, smoke
 from prl_tui.core.config import RunConfig
@@ -16,8 +16,9 @@ from prl_tui.i18n import nt, t
 from prl_tui.machine import paths
 from prl_tui.runs.folder import Ended, RunFolder, read_ended
 from prl_tui.runs.state import ALIVE, RunStatus
-from prl_tui.telemetry.escapes import plain
-from prl_tui.telemetry.run_view import RunView
+
+if TYPE_CHECKING:
+    from prl_tui.telemetry.run_view import RunView
 
 KEY = "smoke"
 """Where run.json keeps it."""
@@ -126,6 +127,8 @@ def _saved(cwd: Path, folder: str, since: float | None) -> bool:
 
 def _failure(folder: RunFolder, patterns: tuple[str, ...]) -> str:
     """The first line of the log that tells of a failed step; the log of so few steps is short."""
+    from prl_tui.telemetry.escapes import plain  # not for those who only launch
+
     try:
         found = [re.compile(pattern) for pattern in patterns]
         with folder.output.open("rb") as file:

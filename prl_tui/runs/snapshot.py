@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Collect for the run whose folder is the argument; 0 also where something could not be known."""
     words = sys.argv[1:] if arguments is None else arguments
     folder = RunFolder(Path(words[0]))
+    if (folder.path / FILE).exists():  # by the run's first recorder: this one has been started again
+        return 0
     given = json.loads(sys.stdin.buffer.read() or b"{}").get("environment")
     try:
         collect(folder, given if isinstance(given, dict) else {})

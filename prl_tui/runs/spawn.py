@@ -54,10 +54,17 @@ class Refusal:
 
 
 def supervisor(
-    folder: RunFolder, argv: Sequence[str], env: Mapping[str, str], cwd: Path, scope: Sequence[str] = ()
+    folder: RunFolder,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    scope: Sequence[str] = (),
+    *,
+    recorded: bool = False,
 ) -> Answer | Refusal:
     """Start a supervisor for `argv` in `folder`; returns once the launcher runs or cannot. OSError from the folder.
 
+    `recorded`: it starts what records the run too, and a moment later what it was made of.
     `scope`: the words that start a command where a logout does not reach it.
     """
     if not sys.platform.startswith("linux"):
@@ -69,7 +76,9 @@ def supervisor(
         if any((folder.path / name).exists() for name in (records.STATE, records.EXIT)):
             return Refusal("used")
         inherited = () if descriptor < 0 else (descriptor,)
+        recorder = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot") if recorded else []
         order = {"argv": list(argv), "env": dict(env), "cwd": str(cwd.absolute()), "lock": descriptor}
+        order["recorder"] = recorder
         return _start(folder, order, inherited, scope)
     finally:
         if descriptor >= 0:
@@ -86,20 +95,17 @@ def watcher(folder: RunFolder, steps: int, scope: Sequence[str] = ()) -> None:
     _beside(folder, command, around, scope)
 
 
-def _beside(
-    folder: RunFolder, command: Sequence[str], env: Mapping[str, str], scope: Sequence[str], given: bytes = b""
-) -> int:
-    """Start a process that is none of the run's and outlives this one; its pid. Without its scope where that is refused."""
+def _beside(folder: RunFolder, command: Sequence[str], env: Mapping[str, str], scope: Sequence[str]) -> None:
+    """Start a process that is none of the run's and outlives this one. Without its scope where that is refused."""
     for before in (scope, ()) if scope else ((),):
-        with (folder.path / records.NARRATION).open("ab") as narration, _unnamed(given) as order:
+        with (folder.path / records.NARRATION).open("ab") as narration:
             process = subprocess.Popen(
-                [*before, *command], env=env, cwd="/", stdin=order, stdout=narration, stderr=narration,
+                [*before, *command], env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=narration, stderr=narration,
                 start_new_session=True,
             )  # fmt: skip
         if not before or _has_become(process, before[0]):
             break
     process.returncode = 0  # it outlives this process, or is nothing to it
-    return process.pid
 
 
 def _has_become(process: subprocess.Popen[bytes], wrapper: str) -> bool:
@@ -125,25 +131,6 @@ def _names(wrapper: str) -> tuple[bytes, ...]:
         if first.startswith(b"#!"):
             return (os.fsencode(wrapper), first[2:].split()[0])
     return (os.fsencode(wrapper),)
-
-
-def recorder(folder: RunFolder, added: Mapping[str, str], scope: Sequence[str] = ()) -> None:
-    """Start what records the run, and a moment later what it was made of. The run is none the worse without it.
-
-    It is one process at low priority, so that it does not stand in the way of a run that is just starting, and none
-    of the run's: without its mark, in a session of its own. The environment goes through a file without a name: it
-    may hold secrets, and nobody waits for a reader.
-    """
-    given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
-    around = {name: value for name, value in os.environ.items() if name != records.MARKER}
-    command = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot")
-    with contextlib.suppress(OSError):
-        pid = _beside(folder, command, around, scope, json.dumps({"environment": given}).encode())
-        os.setpriority(os.PRIO_PROCESS, pid, LOW)
-
-
-LOW = 10
-"""Niceness of what only looks on."""
 
 
 def _take(path: Path) -> int | None:

@@ -10,11 +10,21 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from prl_tui import reasons
+from prl_tui import reasons, steady
 from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import nt, t
 from prl_tui.runs import lock, records
-from prl_tui.runs.folder import Ended, RunFolder, Started, explain, last_word, number, read_ended, read_started
+from prl_tui.runs.folder import (
+    Ended,
+    RunFolder,
+    Started,
+    explain,
+    last_word,
+    number,
+    read_ended,
+    read_log_end,
+    read_started,
+)
 from prl_tui.runs.place import here
 from prl_tui.runs.proctree import is_alive
 from prl_tui.runs.records import Broken
@@ -35,6 +45,9 @@ State = Literal[
     "unknown",
 ]
 """`elsewhere`: another host's or namespace's, and its heartbeat is fresh. `lost`: it ended and nobody saw how."""
+
+Reading = Literal["whole", "read", "cut"]
+"""A log whose supervisor was killed: read to its end; being read by the recorder; its end may be missing."""
 
 ALIVE: frozenset[State] = frozenset({"starting", "running", "stopping", "elsewhere"})
 """States in which processes of the run must be expected."""
@@ -62,6 +75,20 @@ class RunStatus:
     """That ended the launcher."""
     detail: str = ""
     """What else a person should know: one sentence, or empty."""
+    began: float | None = None
+    """Its start by `steady.seconds`, where this box has not been restarted since."""
+    lasted: float | None = None
+    """Seconds from its start to its end."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, or has taken so far; None where that is not known. Never negative, whatever the clock does."""
+        if self.lasted is not None:
+            return max(0.0, self.lasted)
+        if self.began is not None and self.ended is None and self.state in ALIVE:
+            return max(0.0, steady.seconds() - self.began)
+        end = self.ended or (time.time() if self.state in ALIVE else None)
+        return max(0.0, end - self.started) if end is not None and self.started is not None else None
 
 
 def status(
@@ -91,7 +118,7 @@ def status(
         ended = read_ended(folder)  # again: it may have ended between the two looks
         if isinstance(ended, Ended):
             return _ended(ended, started, training_done)
-        seen = _lost(started)
+        seen = _lost(folder, started)
     if isinstance(ended, Broken) and seen.state not in ALIVE:
         return replace(seen, state="unknown", detail=explain(ended))
     return seen
@@ -123,6 +150,9 @@ def _age(folder: RunFolder, beat: Mapping[str, object]) -> float | None:
     written = number(beat.get("time"))
     if written is not None:
         moments.append(written)
+    uptime = number(beat.get("uptime"))
+    if uptime is not None and beat.get("boot_id") and beat.get("boot_id") == here()["boot_id"]:
+        return max(0.0, steady.seconds() - uptime)
     now = time.time()
     return min(abs(now - moment) for moment in moments)
 
@@ -141,6 +171,7 @@ def _ended(
         stopped_by_person=ended.was_stopped,
         signal=ended.signal,
         detail=_end_detail(ended),
+        lasted=ended.seconds,
     )
 
 
@@ -188,8 +219,20 @@ def _error_detail(ended: Ended) -> str:
             "{program} cannot be started: {reason}", program=ended.error_file, reason=reasons.told(ended.error_text)
         )
     if ended.error_code == "supervisor-gone":
-        return t("Its supervisor was gone, so the exit code is not known")
+        return _gone_detail(ended)
     return t("Its supervisor failed and ended the run: {reason}", reason=reasons.told(ended.error_text))
+
+
+def _gone_detail(ended: Ended) -> str:
+    if ended.log_cut:
+        return t("Its supervisor was gone: exit code not known, the log's end may be missing")
+    if ended.dropped:
+        return t(
+            "Its supervisor was gone, so the exit code is not known, and the disk was full: "
+            "{n} bytes of output are missing from the log",
+            n=ended.dropped,
+        )
+    return t("Its supervisor was gone, so the exit code is not known")
 
 
 def _broken(folder: RunFolder, broken: Broken) -> RunStatus:
@@ -242,12 +285,30 @@ def _beat_detail(beat: Mapping[str, object]) -> str:
     return ""
 
 
-def _lost(started: Started) -> RunStatus:
-    if started.leader and is_alive(started.leader):
-        return _known(started, "lost", t("Its supervisor is gone, but it still runs: a stop ends what is left of it"))
+def _lost(folder: RunFolder, started: Started) -> RunStatus:
     if started.supervisor is None:
         return _known(started, "lost", t("It was never started"))
-    return _known(started, "lost", t("Its supervisor is gone and left no exit record"))
+    return _known(started, "lost", _lost_detail(started, log_end(folder)))
+
+
+def _lost_detail(started: Started, end: Reading) -> str:
+    if started.leader and is_alive(started.leader):
+        if end == "cut":
+            return t("It still runs without a supervisor, its log has ended: a stop ends the rest")
+        return t("Its supervisor is gone, but it still runs: a stop ends what is left of it")
+    if end == "cut":
+        return t("Its supervisor is gone without exit record; the log's end may be missing")
+    return t("Its supervisor is gone and left no exit record")
+
+
+def log_end(folder: RunFolder) -> Reading:
+    """What became of the log of a run of this place whose supervisor is gone."""
+    end = read_log_end(folder)
+    if end is None:
+        return "cut"
+    if end.whole:
+        return "whole"
+    return "read" if end.reader is not None and is_alive(end.reader) else "cut"
 
 
 def _known(started: Started, state: State, detail: str) -> RunStatus:
@@ -258,6 +319,7 @@ def _known(started: Started, state: State, detail: str) -> RunStatus:
         host=started.host,
         stopped_by_person=state == "stopping",
         detail=detail,
+        began=started.uptime if started.boot_id and started.boot_id == here()["boot_id"] else None,
     )
 
 

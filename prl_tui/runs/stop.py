@@ -9,12 +9,22 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from prl_tui import steady
 from prl_tui.i18n import t
-from prl_tui.runs import ladder, lock, proctree, records
-from prl_tui.runs.folder import Ended, RunFolder, Started, explain, number, read_ended, read_started
+from prl_tui.runs import ladder, lock, proctree, records, salvage
+from prl_tui.runs.folder import (
+    Ended,
+    RunFolder,
+    Started,
+    explain,
+    number,
+    read_ended,
+    read_log_end,
+    read_started,
+)
 from prl_tui.runs.place import here
 from prl_tui.runs.records import Broken
-from prl_tui.runs.state import is_supervised
+from prl_tui.runs.state import is_supervised, log_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +33,9 @@ Code = Literal["asked", "swept", "ended", "elsewhere", "unknown", "denied"]
 
 _TURN = 0.05
 """Seconds between two looks while waiting."""
+
+_READ_WITHIN = 5.0
+"""Seconds in which the log of a dead supervisor is read to its end, once nothing of the run lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +189,17 @@ def _sweep(folder: RunFolder, started: Started, grace: Grace, request: Mapping[s
     try:
         if isinstance(read_ended(folder), Ended):
             return StopResult("ended", t("Run {id} has ended already", id=folder.id))
-        if not leftovers(folder):
+        left = leftovers(folder)
+        if not left:
             return StopResult("ended", t("Nothing of run {id} is alive", id=folder.id))
+        pipe = salvage.open_pipe(folder, left) if log_end(folder) == "cut" else None
         _write_request(folder, request)
         stage, killed, denied = _climb(folder, started, grace)
+        dropped = salvage.drain(folder, pipe) if pipe is not None else 0
         if denied:
             return StopResult("denied", t("Processes of run {id} belong to another user", id=folder.id))
-        _record(folder, started, request, stage, killed)
+        _await_log(folder)
+        _record(folder, started, request, stage, killed, dropped)
         return StopResult("swept", t("What was left of run {id} is ended", id=folder.id))
     finally:
         if descriptor >= 0:
@@ -217,7 +234,17 @@ def _climb(folder: RunFolder, started: Started, grace: Grace) -> tuple[int, int,
     return steps.stage, len(killed), False
 
 
-def _record(folder: RunFolder, started: Started, request: Mapping[str, object], stage: int, killed: int) -> None:
+def _await_log(folder: RunFolder) -> None:
+    """Its recorder may still be reading what the run said last."""
+    until = time.monotonic() + _READ_WITHIN
+    while log_end(folder) == "read" and time.monotonic() < until:
+        time.sleep(_TURN)  # no child of this process
+
+
+def _record(
+    folder: RunFolder, started: Started, request: Mapping[str, object], stage: int, killed: int, dropped: int
+) -> None:
+    end = read_log_end(folder)
     record = {
         "exit_code": None,
         "signal": None,
@@ -228,7 +255,9 @@ def _record(folder: RunFolder, started: Started, request: Mapping[str, object], 
         "stop": {"asked": request["asked"], "by": request["by"], "stage": ladder.STAGES[stage]},
         "strays": 0,
         "killed": killed,
-        "dropped": 0,
+        "dropped": dropped + (end.dropped if end is not None else 0),
+        "seconds": steady.seconds() - started.uptime if started.uptime is not None else None,
+        "log_cut": log_end(folder) == "cut",
     }
     try:
         records.write_record(folder.path / records.EXIT, record)

@@ -1,9 +1,10 @@
 """The guardian of one run: a small process of its own that starts the launcher, keeps its log and ends its tree.
 
 It is a fresh interpreter, started as a file (`python -I -S …/supervisor.py RUN_DIR`) or as a module. What to run
-comes as one JSON object on stdin: `{"argv": […], "env": {…}, "cwd": "…", "lock": descriptor | null}`. One JSON object
-on stdout answers: `{"pid": …, "ticks": …}` or `{"error": {"code": …, "file": …, "text": …}}`. After that it lives
-without a terminal, in its own session, and only the run folder and signals reach it: TERM or INT ask for a stop.
+comes as one JSON object on stdin: `{"argv": […], "env": {…}, "cwd": "…", "lock": descriptor | null,
+"recorder": [word, …]}`; without words there is no recorder. One JSON object on stdout answers:
+`{"pid": …, "ticks": …}` or `{"error": {"code": …, "file": …, "text": …}}`. After that it lives without a terminal, in
+its own session, and only the run folder and signals reach it: TERM or INT ask for a stop.
 Only the standard library, and modules that need nothing else, are imported here.
 """
 
@@ -21,6 +22,7 @@ if not __package__:  # started as a file: find the very package that this file b
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from prl_tui.runs import lock, proctree, records
+from prl_tui.runs.companion import Companion
 from prl_tui.runs.guardian import CannotRecordError, Guardian
 from prl_tui.runs.signals import adopt_orphans
 
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 def supervise(folder: Path, order: dict[str, object], reply: int) -> None:
     """One run in this process, whatever happens; `reply` is the descriptor that waits for the answer."""
     adopt_orphans()
-    run = Guardian(folder, *_read_order(order, folder))
+    run = Guardian(folder, *_read_order(order, folder), _companion(order, folder))
     try:
         try:
             run.start()
@@ -87,6 +89,15 @@ def _read_order(order: dict[str, object], folder: Path) -> tuple[list[str], dict
     if not isinstance(argv, list) or not isinstance(env, dict) or not isinstance(cwd, str):
         raise TypeError("order")
     return argv, {**os.environ, **env, records.MARKER: str(folder)}, cwd
+
+
+def _companion(order: dict[str, object], folder: Path) -> Companion | None:
+    """The recorder that the order asks for; it gets the environment of the run, to write it down."""
+    words, added = order.get("recorder"), order["env"]
+    if not isinstance(words, list) or not words or not isinstance(added, dict):
+        return None
+    given = {name: value for name, value in {**os.environ, **added}.items() if name != records.MARKER}
+    return Companion(folder, words, json.dumps({"environment": given}).encode())
 
 
 def _detach() -> int:

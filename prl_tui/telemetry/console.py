@@ -9,10 +9,10 @@ more than a search.
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prl_tui import steady
 from prl_tui.telemetry.console_dicts import find_dicts
 from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
 from prl_tui.telemetry.escapes import plain
@@ -53,7 +53,7 @@ class ConsoleReader:
         self,
         paths: Sequence[Path],
         console: ConsoleFormat | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = steady.seconds,
         *,
         short: bool = False,
     ) -> None:

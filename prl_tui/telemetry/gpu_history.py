@@ -6,6 +6,7 @@
 A row's GPU has utilisation (percent), memory (MiB), power (W), temperature (°C) and SM clock (MHz); its host
 processors (percent), memory used (MiB), load, free disk of the run's folder (MiB), whole memory (MiB) and the
 processes that the kernel has killed for want of memory since boot; older rows lack the last two. What is not known is null.
+A row with `"b": 1` is the first one of a recorder: between it and the row before it nothing was recorded.
 Merged rows keep what a person looks for: the mean of utilisation, power, clock, processors and load, the largest
 memory and temperature, the smallest free disk. Reading and merging go line by line, so neither needs memory.
 """
@@ -50,6 +51,15 @@ class Row:
     host: Numbers = ()
     problem: str = ""
     """Code of the fault that hid the GPUs: `hung`, `no-library` …"""
+    begins: bool = False
+    """The first one of a recorder."""
+
+    def gap(self, before: Row | None) -> float:
+        """Seconds between the row before it and this one in which nothing was recorded; 0 where none are missing."""
+        if before is None or not self.begins:  # a clock that was set forward is no gap
+            return 0.0
+        missing = self.time - before.time - before.seconds
+        return missing if missing > self.seconds else 0.0
 
     def line(self) -> bytes:
         """As a line of the file."""
@@ -58,6 +68,8 @@ class Row:
         value |= {"h": list(map(_short, self.host))}
         if self.problem:
             value["p"] = self.problem
+        if self.begins:
+            value["b"] = 1
         return _line(value)
 
 
@@ -98,14 +110,19 @@ def tail(path: Path, most: int) -> list[tuple[Header | None, Row]]:
 
 
 def utilizations(path: Path, most: int) -> dict[str, list[int | None]]:
-    """UUID → utilisation of the last rows, the newest last."""
+    """UUID → utilisation of the last rows, the newest last; as many None as rows are missing in a gap."""
     found: dict[str, list[int | None]] = {}
+    before: Row | None = None
     for header, row in tail(path, most):
+        missing = min(most, round(row.gap(before) / row.seconds)) if row.seconds else 0
+        for known in found.values():
+            known.extend([None] * missing)
+        before = row
         for n, (_, uuid, _, _) in enumerate(header.gpus if header is not None else ()):
             numbers = row.gpus[n] if n < len(row.gpus) else None
             value = numbers[0] if numbers is not None else None
             found.setdefault(uuid, []).append(None if value is None else round(value))
-    return found
+    return {uuid: known[-most:] for uuid, known in found.items()}
 
 
 def merge(rows: Iterable[Row]) -> Row:
@@ -120,7 +137,7 @@ def merge(rows: Iterable[Row]) -> Row:
     )
     host = _merge([row.host for row in many], weights, _HOST_RULES)
     problem = next((row.problem for row in many if row.problem), "")
-    return Row(many[0].time, sum(weights), gpus, host, problem)
+    return Row(many[0].time, sum(weights), gpus, host, problem, many[0].begins)
 
 
 def _merge_gpu(many: list[Numbers | None], weights: list[float]) -> Numbers | None:
@@ -198,6 +215,9 @@ class Writer:
             waiting: list[Row] = []
             for raw in source:
                 found = _parse(raw)
+                if isinstance(found, Row) and found.begins and waiting:  # a gap stays one
+                    out.write(merge(waiting).line())
+                    waiting.clear()
                 if isinstance(found, Row) and found.time < before:
                     waiting.append(found)
                     if sum(row.seconds for row in waiting) < self._step:
@@ -235,7 +255,14 @@ def _parse(raw: bytes) -> Header | Row | None:
                 ),
             )
         gpus = tuple(None if one is None else _numbers(one) for one in value["g"])
-        return Row(float(value["t"]), float(value["s"]), gpus, _numbers(value["h"]), str(value.get("p", "")))
+        return Row(
+            float(value["t"]),
+            float(value["s"]),
+            gpus,
+            _numbers(value["h"]),
+            str(value.get("p", "")),
+            value.get("b") == 1,
+        )
     except (ValueError, KeyError, TypeError):
         return None
 

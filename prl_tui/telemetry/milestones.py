@@ -51,7 +51,7 @@ class Checkpoint:
     step: int | None
     """The number at the end of its name."""
     seen_at: float | None
-    """When its line was read, in seconds since the epoch; None for one that was there before reading began."""
+    """When its line was read, in seconds of the reader's steady clock; None for one that was there before reading began."""
 
 
 class Milestones:

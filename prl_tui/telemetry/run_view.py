@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from prl_tui import reasons
+from prl_tui import reasons, steady
 from prl_tui.telemetry.console import ConsoleFormat, ConsoleReader
 from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
 from prl_tui.telemetry.escapes import plain
@@ -66,6 +66,8 @@ class RunView:
     (torchrun ends the rank that would say so when another one dies on its way out)."""
     last_output: float | None = None
     """When the console, the metrics or a rank's log last grew, in seconds since the epoch."""
+    heard_at: float | None = None
+    """The same by the reader's steady clock: the wall clock may be set while nothing comes."""
     step_seconds: float | None = None
     """Usual (median) seconds per step, by the rows."""
     report_seconds: float | None = None
@@ -86,7 +88,7 @@ class RunReader:
         metrics_path: Path | None = None,
         base_dir: Path | None = None,
         console: ConsoleFormat | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = steady.seconds,
         total: int | None = None,
         short: bool = False,
     ) -> None:
@@ -110,6 +112,7 @@ class RunReader:
         self._pace = _PaceOfTable()
         self._kept = Kept(self._base_dir)
         self._view = RunView()
+        self._heard: tuple[float | None, float | None] = (None, None)
         self._table: MetricTable | None = None
 
     @classmethod
@@ -197,6 +200,7 @@ class RunReader:
         marks = [*console.errors.values(), *(file.mark for file in self._rank_files.values())]
         named = console.milestones.ordered_checkpoints()
         files: list[_Watched] = [console, *self._rank_files.values(), *([metrics] if metrics else [])]
+        last_output = max((file.modified for file in files if file.modified is not None), default=None)
         return RunView(
             phase=console.milestones.phase(any_output=console.position > 0, stepping=stepping),
             progress=progress,
@@ -212,12 +216,20 @@ class RunReader:
             ranks=self._ranks,
             errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
             done="done" in console.milestones.lines or _trained(table, named),
-            last_output=max((file.modified for file in files if file.modified is not None), default=None),
+            last_output=last_output,
+            heard_at=self._heard_at(last_output),
             step_seconds=self._pace.step_seconds,
             report_seconds=self._pace.report_seconds,
             behind=any(file.behind for file in files),
             problems=tuple(reasons.of_file(problem) for file in files for problem in file.problems),
         )
+
+    def _heard_at(self, last_output: float | None) -> float | None:
+        """The wall clock is looked at once for each output."""
+        if last_output != self._heard[0]:
+            age = max(0.0, time.time() - last_output) if last_output is not None else None
+            self._heard = last_output, None if age is None else self._clock() - age
+        return self._heard[1]
 
 
 def _trained(table: MetricTable, checkpoints: tuple[Checkpoint, ...]) -> bool:

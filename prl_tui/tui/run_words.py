@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
 
+from prl_tui import steady
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import overview
@@ -79,7 +79,7 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
         found.append(took)
     if one.view.checkpoints:
         newest = one.view.checkpoints[-1]
-        age = format_duration(time.time() - newest.seen_at) if newest.seen_at else ""
+        age = format_duration(steady.seconds() - newest.seen_at) if newest.seen_at else ""
         step = newest.step if newest.step is not None else newest.path
         found.append(
             t("checkpoint {step}, {age} ago", step=step, age=age) if age else t("checkpoint {step}", step=step)
@@ -88,11 +88,12 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
 
 
 def _took(one: Overview) -> str:
-    if one.status.started is None:
+    seconds = one.status.seconds
+    if seconds is None:
         return ""
     if one.status.ended is not None:
-        return t("after {time}", time=format_duration(one.status.ended - one.status.started))
-    return t("for {time}", time=format_duration(time.time() - one.status.started))
+        return t("after {time}", time=format_duration(seconds))
+    return t("for {time}", time=format_duration(seconds))
 
 
 def bar(share: float, cells: int) -> str:

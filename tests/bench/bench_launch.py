@@ -1,13 +1,17 @@
 """What a supervised start costs beside a bare subprocess, what a supervisor weighs, and what looking at runs costs.
 
-    python tests/bench/bench_launch.py [PAIRS]
+    python tests/bench/bench_launch.py [PAIRS] [--only start|command|weight|list]
 
 Prints medians; nothing is asserted. A pair is one bare `python -c pass` waited for, and one started as a run and
-waited for until its exit record is there.
+waited for until its exit record is there; then the whole command, `launch custom --foreground --no-probe`, beside
+the same script bare: until the script's first line, and until the command's end; once as `python`, once as torchrun.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
+import os
 import statistics
 import subprocess
 import sys
@@ -61,6 +65,46 @@ def pairs(root, count):
     print(f"overhead of a pair                {median_ms(difference):8.1f} ms   ratio {ratio:.2f}   ({count} pairs)")
 
 
+STAMP = "import os, time; open(os.environ['STAMP'], 'w').write(repr(time.clock_gettime(time.CLOCK_MONOTONIC)))"
+"""The script: when it began, by the clock that all processes share. No torch: that would take seconds in both."""
+
+
+def command(home, count):
+    """The whole command beside the bare launcher, in alternating pairs, each with no earlier run to learn from."""
+    script = home / "stamp.py"
+    script.write_text(STAMP)
+    around = {**os.environ, "STAMP": str(home / "stamp")}
+    around.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode
+    bare = {"python": [sys.executable, str(script)]}
+    if importlib.util.find_spec("torch"):
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        bare["torchrun"] = [*torchrun, str(script)]
+    for name, words in bare.items():
+        told = {"script": script, "launcher": name, "nproc_per_node": 2, "training_env": "this"}
+        if name == "python":
+            told.pop("nproc_per_node")
+        prl = [sys.executable, "-m", "prl_tui", "launch", "custom", "--foreground", "--no-probe"]
+        prl += [word for key, value in told.items() for word in ("--set", f"{key}={value}")]
+        seen = {"bare": [], "prl": []}
+        for n in range(-1, count):  # the first one warms up
+            for who, argv in (("bare", words), ("prl", prl)):
+                around["XDG_STATE_HOME"] = str(home / f"{name}{n}")
+                begin = time.clock_gettime(time.CLOCK_MONOTONIC)
+                subprocess.run(argv, env=around, cwd=home, capture_output=True, check=True)
+                end = time.clock_gettime(time.CLOCK_MONOTONIC)
+                if who == "prl":
+                    time.sleep(2.5)  # what writes down the run is at work for a moment
+                if n >= 0:
+                    seen[who].append((float((home / "stamp").read_text()) - begin, end - begin))
+        for place, what in enumerate(("until its first line", "the whole command")):
+            own, with_us = ([one[place] for one in seen[who]] for who in ("bare", "prl"))
+            added = [late - early for early, late in zip(own, with_us, strict=True)]
+            print(
+                f"{name + ', ' + what:<33} {median_ms(with_us):8.1f} ms   bare {median_ms(own):8.1f} ms   "
+                f"added {median_ms(added):7.1f} ms   ({count} pairs)"
+            )
+
+
 def weight(root):
     folder = launcher.start(root, launcher.Job(SLEEP))
     supervisor = read_started(folder).supervisor[0]
@@ -102,11 +146,20 @@ def listing(root, count):
 
 
 def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", nargs="?", type=int, default=20)
+    parser.add_argument("--only", choices=["start", "command", "weight", "list"])
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
-        pairs(Path(home, "pairs"), count)
-        weight(Path(home, "weight"))
-        listing(Path(home, "many"), 1000)
+        parts = {
+            "start": lambda: pairs(Path(home, "pairs"), options.pairs),
+            "command": lambda: command(Path(home), options.pairs),
+            "weight": lambda: weight(Path(home, "weight")),
+            "list": lambda: listing(Path(home, "many"), 1000),
+        }
+        for name, part in parts.items():
+            if options.only in (None, name):
+                part()
 
 
 if __name__ == "__main__":

@@ -35,3 +35,22 @@ def test_the_supervisor_imports_no_screen() -> None:
 
 def test_the_core_and_the_exports_import_nothing_heavy() -> None:
     assert imported("import prl_tui.core.checks, prl_tui.core.config_file, prl_tui.export.formats") == set()
+
+
+def test_a_launch_asks_the_driver_before_all_else_and_reads_no_log_before_its_program_runs() -> None:
+    """What reads logs is imported while the program starts; the driver answers while the rest is imported."""
+    seen = (
+        "import sys\n"
+        "from prl_tui.cli import main\n"
+        "from prl_tui.machine import sampler_child\n"
+        "made, real = [], sampler_child.SamplerChild\n"
+        "def make(words):\n"
+        "    made.append('prl_tui.cli.running' in sys.modules)\n"
+        "    return real(words)\n"
+        "sampler_child.SamplerChild = make\n"
+        "code = main(['launch', 'demo', '--dry-run'])\n"
+        "assert (code, made) == (0, [False]), (code, made)\n"
+        "late = [name for name in ('prl_tui.runs.overview', 'prl_tui.telemetry.run_view') if name in sys.modules]\n"
+        "assert not late, late\n"
+    )
+    assert imported(seen) == set()

@@ -8,17 +8,22 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 
 import pytest
 
 from prl_tui.runs import claims, launcher, lock, records, stop, store, sweep
-from prl_tui.runs.state import status
+from prl_tui.runs.state import log_end, status
 from prl_tui.telemetry import gpu_history
 from tests.faults.conftest import QUICK, UUID, stopped
-from tests.runs.helpers import ended, is_living, supervisor_of, until, write
+from tests.runs.helpers import ended, is_idle, is_living, supervisor_of, until, write
 
 pytestmark = pytest.mark.slow
+
+
+GONE = "Its supervisor was gone, so the exit code is not known"
+CUT = "Its supervisor was gone: exit code not known, the log's end may be missing"
 
 
 def kill(pid, number=signal.SIGKILL):
@@ -37,10 +42,14 @@ def test_nothing_breaks(tree):
 
 
 def test_sigkill_of_the_supervisor(tree):
-    """Lost, never finished; its claim holds as long as its processes do; sweep ends exactly them."""
+    """Lost, never finished; the recorder reads its log on; its claim holds as long as its processes do; sweep ends them."""
     one = tree("deaf")
     kill(supervisor_of(one.folder))
     assert status(one.folder).state == "lost"
+    before, size = one.said(), one.folder.output.stat().st_size
+    until(lambda: one.said() > before + 20_000, "that they write on")
+    until(lambda: one.folder.output.stat().st_size > size + 20_000, "that it is in the log")
+    assert status(one.folder).detail == "Its supervisor is gone, but it still runs: a stop ends what is left of it"
     assert [claim.run for claim in claims.held(one.root)] == [one.folder.id]
     with pytest.raises(launcher.LaunchError, match="reserved"):
         launcher.start(one.root, launcher.Job(("true",), gpus={UUID: 0}))
@@ -48,21 +57,115 @@ def test_sigkill_of_the_supervisor(tree):
     (found,) = sweep.find(one.root)
     assert {left.pid for left in found.processes} == set(one.pids.values())
     one.clean()
-    assert status(one.folder).state == "stopped"
+    seen = status(one.folder)
+    assert (seen.state, seen.detail) == ("stopped", GONE)
+    assert one.lost() == 0
+
+
+def test_sigkill_of_the_supervisor_with_a_full_pipe(tree):
+    """What it had not read is in the log, all of it, and the writers that waited go on."""
+    one = tree("deaf")
+    supervisor = supervisor_of(one.folder)
+    kill(supervisor, signal.SIGSTOP)
+    said = -1
+    while said != one.said():  # until the pipe takes no more
+        said = one.said()
+        time.sleep(0.3)
+    behind = said - one.folder.output.stat().st_size
+    assert behind > 60_000
+    kill(supervisor)
+    until(lambda: one.said() > said + 20_000, "that they write on")
+    one.clean()
+    assert one.lost() == 0
+    assert status(one.folder).detail == GONE
+
+
+def test_sigkill_of_the_supervisor_in_the_middle_of_a_flood(root, tmp_path):
+    """Each time at another moment, while bytes are on their way: the log is the very text that was written."""
+    lines = 300_000
+    text = f"import sys\nfor n in range({lines}): sys.stdout.write(f'{{n:099d}}\\n')"
+    whole = b"".join(b"%099d\n" % n for n in range(lines))
+    behind = []
+    for n in range(8):
+        job = launcher.Job((sys.executable, "-c", text), recorded=True, info={"activation": {"kind": "this"}})
+        folder = launcher.start(root, job)
+        until(
+            lambda folder=folder: folder.output.exists() and folder.output.stat().st_size > n * len(whole) // 10, "it"
+        )
+        kill(supervisor_of(folder))
+        behind.append(len(whole) - folder.output.stat().st_size)
+        until(lambda folder=folder: log_end(folder) == "whole", "the end of its log")
+        assert folder.output.read_bytes() == whole
+    assert sum(count > 0 for count in behind) > 4, "killed in time"
+
+
+def test_sigkill_of_the_supervisor_of_a_run_that_ends_by_itself(tree):
+    """Nobody knows its exit code; its log is whole, and the recorder has left."""
+    one = tree("brief")
+    kill(supervisor_of(one.folder))
+    until(lambda: not any(map(is_living, one.pids.values())), "its end")
+    until(lambda: not one.recorders(), "the recorder's end")
+    assert (one.lost(), one.said()) == (0, 3 * 200 * 200)
+    seen = status(one.folder)
+    assert (seen.state, seen.detail) == ("lost", "Its supervisor is gone and left no exit record")
+    one.clean()
+
+
+@pytest.mark.parametrize("first", ["recorder", "supervisor"])
+def test_sigkill_of_the_recorder_and_the_supervisor(tree, first):
+    """Nobody can say how much of the log is missing, so it is said that something may be."""
+    one = tree("deaf")
+    supervisor, recorders = supervisor_of(one.folder), until(one.recorders, "the recorder")
+    for pid in (*recorders, supervisor) if first == "recorder" else (supervisor, *recorders):
+        kill(pid)
+    seen = status(one.folder)
+    assert (seen.state, seen.detail) == (
+        "lost",
+        "It still runs without a supervisor, its log has ended: a stop ends the rest",
+    )
+    one.clean()
+    seen = status(one.folder)
+    assert (seen.state, seen.detail) == ("stopped", CUT)
+
+
+def test_sigkill_of_the_recorder_and_the_supervisor_with_a_full_pipe(tree):
+    """Who ends what is left takes the bytes out of the pipe first: its writers have it open still."""
+    one = tree("deaf")
+    for pid in one.pids.values():
+        kill(pid, signal.SIGSTOP)
+    until(lambda: is_idle(one.folder), "that nothing is on its way")
+    kill(supervisor_of(one.folder), signal.SIGSTOP)
+    for pid in one.pids.values():
+        kill(pid, signal.SIGCONT)
+    before = one.said()
+    until(lambda: one.said() > before + 60_000, "bytes that nobody has read")
+    for pid in (*until(one.recorders, "the recorder"), supervisor_of(one.folder)):
+        kill(pid)
+    one.clean()
+    assert one.lost() == 0
+    seen = status(one.folder)
+    assert (seen.state, seen.detail) == ("stopped", CUT)
 
 
 def test_sigkill_of_the_recorder(tree):
-    """The run goes on; its history stops, and is no less readable for that."""
+    """The run goes on, its history too after a gap that is told as one; the log has an heir again."""
     one = tree("polite")
     path = one.folder.path / gpu_history.FILE
     until(lambda: list(gpu_history.read(path)), "a row")
-    for pid in one.recorders():
-        kill(pid)
+    (recorder,) = until(lambda: len(found := one.recorders()) == 1 and found, "the snapshot's end")
+    kill(recorder)
     assert status(one.folder).state == "starting"
-    assert list(gpu_history.read(path))
-    assert stopped(one).was_stopped
-    assert one.lost() == 0
+    known = len(list(gpu_history.read(path)))
+    (again,) = until(one.recorders, "another recorder")
+    assert again != recorder
+    rows = until(lambda: len(found := list(gpu_history.read(path))) > known and found, "that it goes on")
+    assert rows[known][1].time - rows[known - 1][1].time > 2 * rows[known][1].seconds
+    assert {left.pid for left in stop.progress(one.folder)} == set(one.pids.values())
+    kill(supervisor_of(one.folder))
+    said = one.said()
+    until(lambda: one.said() > said + 10_000, "that they write on")
     one.clean()
+    assert one.lost() == 0
 
 
 def test_sigkill_of_the_launcher_alone(tree):
@@ -269,13 +372,10 @@ def test_its_folder_is_deleted_under_it(tree):
 
 
 def test_a_hundred_stops_and_kills_leave_no_process_and_lose_no_byte(tree):
-    """Stops of polite and deaf trees, and launchers killed under their supervisor; supervisors killed are swept.
-
-    A killed supervisor takes with it what it had not read: those bytes are nobody's to count, so they are not.
-    """
-    left = lost = 0
+    """Stops of polite and deaf trees, and launchers killed under their supervisor; supervisors killed are swept."""
+    left = lost = cut = 0
     for n in range(100):
-        one = tree(("polite", "deaf")[n % 2], recorded=False)
+        one = tree(("polite", "deaf")[n % 2], recorded=n % 4 == 3)  # its recorder is the heir of its log
         if n % 4 == 2:
             kill(one.pids["leader"])
             stop.stop(one.folder, QUICK)
@@ -284,9 +384,11 @@ def test_a_hundred_stops_and_kills_leave_no_process_and_lose_no_byte(tree):
             kill(supervisor_of(one.folder))
             for orphan in sweep.find(one.root):
                 left += sweep.end(orphan, QUICK).left
+            until(lambda: not one.recorders(), "the end of its recorder")
+            cut += log_end(one.folder) != "whole"
         else:
             stopped(one)
         left += sum(map(is_living, one.pids.values()))
-        lost += one.lost() if n % 4 != 3 else 0
-    print(f"100 stops and kills: {left} processes left, {lost} bytes lost without a count")
-    assert (left, lost) == (0, 0)
+        lost += one.lost()
+    print(f"100 stops and kills: {left} processes left, {lost} bytes lost without a count, {cut} logs without an end")
+    assert (left, lost, cut) == (0, 0, 0)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from prl_tui.runs import launcher, stop, sweep
-from prl_tui.runs.state import status
+from prl_tui.runs.state import log_end, status
 from tests.faults.conftest import PROGRAM
 from tests.runs.helpers import ended, is_living, marked, supervisor_of, until
 
@@ -20,10 +20,12 @@ SLOW = 90.0
 QUICK = stop.Grace(1.0, 5.0)
 
 
-def start(root, place, mode):
+def start(root, place, mode, recorded):
     place.mkdir()
     words = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone")
-    job = launcher.Job((*words, str(PROGRAM.with_name("rank.py")), mode, str(place)), per_rank_logs=True)
+    job = launcher.Job(
+        (*words, str(PROGRAM.with_name("rank.py")), mode, str(place)), per_rank_logs=True, recorded=recorded
+    )
     folder = launcher.start(root, job)
     until(lambda: all((place / str(n)).exists() and (place / str(n)).read_text() for n in (0, 1)), "the ranks", SLOW)
     return folder, [int((place / str(n)).read_text()) for n in (0, 1)]
@@ -59,9 +61,11 @@ def test_ten_stops_and_kills_leave_no_process_and_lose_no_byte_of_a_rank(root, t
     left = gone = 0
     for n in range(10):
         place = tmp_path / f"run{n}"
-        folder, ranks = start(root, place, "deaf" if n % 5 == 4 else "polite")
+        folder, ranks = start(root, place, "deaf" if n % 5 == 4 else "polite", recorded=n % 5 == 3)
         fault(folder, ranks, n)
         until(lambda: not marked(root), "the end of every process")
+        if n % 5 == 3:
+            assert log_end(folder) == "whole", "its recorder has read what the agent said last"
         left += sum(map(is_living, ranks))
         gone += lost(folder, place)
     print(f"10 stops and kills of torchrun: {left} processes left, {gone} bytes of its ranks lost")

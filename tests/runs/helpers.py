@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from functools import cache
 from pathlib import Path
@@ -106,3 +108,14 @@ def supervisor_of(folder):
 def write(folder, name, value):
     """A record without the fsync that makes real ones durable: a test has no use for it."""
     (folder.path / f"{name}.json").write_text(json.dumps({"schema": 1, **value}))
+
+
+def is_idle(folder):
+    """Whether the pipe is empty and the supervisor waits for more."""
+    pipe = os.open(f"/proc/{status(folder).pid}/fd/1", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        waiting = int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+    finally:
+        os.close(pipe)
+    supervisor = Path(f"/proc/{supervisor_of(folder)}/stat").read_text()
+    return waiting == 0 and supervisor.rpartition(")")[2].split()[0] == "S"

@@ -10,18 +10,27 @@ import signal
 import subprocess
 import sys
 import termios
-from pathlib import Path
 
 import pytest
 
 from prl_tui.runs import guardian, launcher
 from prl_tui.runs.folder import RunFolder, read_ended
 from prl_tui.runs.launcher import Job, LaunchError
-from prl_tui.runs.logpump import LogPump
+from prl_tui.runs.logpump import LogPump, open_log
 from prl_tui.runs.signals import STOP_SIGNALS
 from prl_tui.runs.state import status
 from tests import odd_program
-from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, marked, nothing_left, supervisor_of, until
+from tests.runs.helpers import (
+    PROGRAMS,
+    ended,
+    exit_record,
+    is_idle,
+    is_living,
+    marked,
+    nothing_left,
+    supervisor_of,
+    until,
+)
 
 SIZE = 512 * 1024
 
@@ -55,17 +64,6 @@ def fill(path):
             raise
     finally:
         os.close(descriptor)
-
-
-def is_idle(folder):
-    """Whether the pipe is empty and the supervisor waits for more."""
-    pipe = os.open(f"/proc/{status(folder).pid}/fd/1", os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        waiting = int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
-    finally:
-        os.close(pipe)
-    supervisor = Path(f"/proc/{supervisor_of(folder)}/stat").read_text()
-    return waiting == 0 and supervisor.rpartition(")")[2].split()[0] == "S"
 
 
 def test_output_that_does_not_fit_is_dropped_counted_and_marked(small, pids):
@@ -147,7 +145,7 @@ def test_a_program_that_does_not_exist_leaves_a_run_that_says_so(tmp_path):
 
 
 def test_a_pump_loses_no_byte_while_there_is_room(tmp_path):
-    pump = LogPump(tmp_path / "log")
+    pump = LogPump(open_log(tmp_path / "log"))
     for number in range(100):
         pump.put(b"%d\n" % number)
     pump.close()
@@ -155,8 +153,34 @@ def test_a_pump_loses_no_byte_while_there_is_room(tmp_path):
     assert pump.dropped == 0
 
 
+@pytest.mark.parametrize("kernel", ["splices", "refuses", "python without splice"])
+def test_a_pump_moves_what_a_pipe_has_whatever_the_kernel_offers(tmp_path, monkeypatch, kernel):
+    """The refusal is that of a real file: splice into one that is opened for appending is EINVAL."""
+    log = open_log(tmp_path / "log")
+    if kernel == "refuses":
+        fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)
+    elif kernel == "python without splice":
+        monkeypatch.delattr(os, "splice")
+    pump = LogPump(log)
+    reading, writing = os.pipe()
+    for number in range(5):
+        os.write(writing, b"%d\n" % number * 3000)
+        while is_waiting(reading):
+            pump.move(reading)
+    os.close(writing)
+    assert pump.move(reading) == 0
+    pump.close()
+    os.close(reading)
+    assert (tmp_path / "log").read_bytes() == b"".join(b"%d\n" % number * 3000 for number in range(5))
+    assert pump.dropped == 0
+
+
+def is_waiting(pipe):
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_a_pump_marks_a_loss_at_the_very_end_when_room_comes_back(small):
-    pump = LogPump(small / "log")
+    pump = LogPump(open_log(small / "log"))
     fill(small / "ballast")
     pump.put(b"a" * 10_000)
     (small / "ballast").unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 from hypothesis import given
@@ -74,6 +75,28 @@ def test_the_last_utilizations_are_those_of_each_gpu(tmp_path):
     found = gpu_history.utilizations(tmp_path / "h", 3)
     assert found.keys() == {f"GPU-{n}" for n in range(8)}
     assert found["GPU-7"] == [3, 4, None]
+
+
+def test_a_gap_is_told_as_one_and_stays_one_when_old_rows_are_merged(tmp_path):
+    """A recorder that was started again says so; a clock that was set forward makes no gap."""
+    path = tmp_path / "history.jsonl"
+    header = Header("570", ((0, "GPU-a", "H100", 1),))
+    for begin, jump in ((100.0, 0.0), (160.0, 3600.0)):
+        writer = Writer(path)
+        for n in range(40):
+            moment = begin + n + (jump if n >= 20 else 0.0)
+            writer.add(header, Row(moment, 1.0, ((50, 1, 1, 1, 1),), begins=n == 0))
+    rows = [row for _, row in gpu_history.read(path)]
+    gaps = [round(row.gap(before)) for before, row in itertools.pairwise(rows)]
+    assert [gap for gap in gaps if gap] == [20]
+    assert rows[0].gap(None) == 0
+    assert gpu_history.utilizations(path, 70)["GPU-a"].count(None) == 20
+    thinner = Writer(path)
+    thinner._step = 8.0
+    thinner._thin(tmp_path / "thin", before=1e9)
+    thin = [row for _, row in gpu_history.read(tmp_path / "thin")]
+    assert len(thin) < 15
+    assert [round(row.gap(before)) for before, row in itertools.pairwise(thin) if row.gap(before)] == [20]
 
 
 def test_damaged_lines_are_left_out(tmp_path):

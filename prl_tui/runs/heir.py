@@ -1,0 +1,90 @@
+"""Reads a run's log on where its supervisor was killed: what lies in the pipes, and what the run writes from then on.
+
+The recorder does so on a thread of its own, which no driver holds up. Without it the bytes in the pipes would be
+gone, and the run's processes would write into a pipe that nobody reads: they would die of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+import time
+from dataclasses import dataclass
+
+from prl_tui.runs import proctree, records
+from prl_tui.runs.folder import Ended, RunFolder, number, read_ended
+from prl_tui.runs.logpump import LogPump
+
+_TURN = 0.2
+"""Seconds between two looks at the supervisor where the kernel cannot be asked to tell (before Linux 5.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heritage:
+    """What a supervisor leaves to its recorder."""
+
+    supervisor: int
+    """Its pid: the parent of this process for as long as it lives."""
+    pipe: int
+    """Descriptor from which the run's output is read."""
+    tank: int
+    """The same of what the supervisor has taken out of the pipe, on its way into the log."""
+    log: int
+    """Descriptor of the log."""
+
+    @staticmethod
+    def parse(text: str) -> Heritage:
+        """From `SUPERVISOR,PIPE,TANK,LOG`. ValueError for anything else."""
+        supervisor, pipe, tank, log = map(int, text.split(","))
+        return Heritage(supervisor, pipe, tank, log)
+
+
+class Heir(threading.Thread):
+    """Waits for the supervisor's end; reads the log on unless that wrote down how the run ended."""
+
+    def __init__(self, folder: RunFolder, heritage: Heritage) -> None:
+        super().__init__(name="heir", daemon=True)
+        self._folder, self._heritage = folder, heritage
+
+    def run(self) -> None:
+        """Until the run has said everything."""
+        await_end(self._heritage.supervisor)
+        if isinstance(read_ended(self._folder), Ended):
+            return
+        beat = records.read_record(self._folder.path / records.HEARTBEAT)
+        before = int((number(beat.get("dropped")) if isinstance(beat, dict) else None) or 0)
+        self._note(before, whole=False)
+        pump = LogPump(self._heritage.log)
+        for source in (self._heritage.tank, self._heritage.pipe):
+            while _moves(pump, source):
+                pass
+        pump.close()
+        self._note(before + pump.dropped, whole=True)
+
+    def _note(self, dropped: int, *, whole: bool) -> None:
+        pid, ticks = proctree.birth(os.getpid()) or (os.getpid(), 0)
+        said = {"since": time.time(), "whole": whole, "dropped": dropped, "reader": {"pid": pid, "ticks": ticks}}
+        with contextlib.suppress(OSError):  # a full disk, a folder that was removed
+            records.write_record(self._folder.path / records.LOG_END, said)
+
+
+def _moves(pump: LogPump, source: int) -> bool:
+    """Whether there was more, once there is; the supervisor may have set its end not to wait."""
+    select.select([source], [], [])
+    with contextlib.suppress(BlockingIOError):
+        return pump.move(source) > 0
+    return True
+
+
+def await_end(parent: int) -> None:
+    """Wait until this process has another parent than that: at its end the kernel gives it one."""
+    try:
+        told = [os.pidfd_open(parent)] if os.getppid() == parent else []
+    except (AttributeError, OSError):
+        told = []
+    while os.getppid() == parent:
+        select.select(told, [], [], _TURN)
+    for descriptor in told:
+        os.close(descriptor)
