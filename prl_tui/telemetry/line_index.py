@@ -7,6 +7,7 @@ index; truncation, rotation and replacement start it again (`generation` grows).
 
 from __future__ import annotations
 
+import threading
 from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +26,13 @@ LINE_LIMIT = 8192
 
 class LineSource(Protocol):
     """What a log view or a search needs: lines by number, of something that grows."""
+
+    lock: threading.RLock
+    """Held while it takes in what is new: who reads lines on another thread holds it meanwhile."""
+
+    @property
+    def complete_lines(self) -> int:
+        """Lines that have their newline; they come before those that have not."""
 
     @property
     def lines(self) -> int:
@@ -64,6 +72,7 @@ class LineIndex:
     def __init__(self, path: Path, *, from_end: bool = False) -> None:
         """`from_end`: begin in the last mebibyte of what is there; its first line is what is left of one."""
         self.path = path
+        self.lock = threading.RLock()
         self.moved = 0
         self.size = self._begin = _near_end(path) if from_end else 0
         """Bytes up to which it is indexed."""
@@ -93,6 +102,10 @@ class LineIndex:
 
     def update(self, budget: int = 4 << 20) -> int:
         """Index at most `budget` new bytes; returns how many, 0 when there is nothing new."""
+        with self.lock:
+            return self._update(budget)
+
+    def _update(self, budget: int) -> int:
         end = self._file.size(self.size)
         if self._file.generation != self._generation:
             self._start_again()
@@ -144,7 +157,8 @@ class LineIndex:
 
     def close(self) -> None:
         """Give the file descriptor back."""
-        self._file.close()
+        with self.lock:
+            self._file.close()
 
     def _start_again(self) -> None:
         self._generation = self._file.generation

@@ -8,6 +8,7 @@ somebody who looked elsewhere for a while.
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -47,6 +48,7 @@ class TailFirst:
 
     def __init__(self, whole: Countable, tail: Callable[[], Countable]) -> None:
         """`tail`: makes a source of the same files that begins near their ends."""
+        self.lock = threading.RLock()
         self.moved = 0
         """Lines that have come to stand before the first one, since the generation began."""
         self.at_end = True
@@ -69,6 +71,11 @@ class TailFirst:
         return self._shown.lines
 
     @property
+    def complete_lines(self) -> int:
+        """Lines that are shown and have their newline."""
+        return self._shown.complete_lines
+
+    @property
     def generation(self) -> int:
         """Changes when line numbers of before mean nothing any more."""
         return self._generations + self._jumps
@@ -85,6 +92,22 @@ class TailFirst:
 
     def update(self, budget: int = _STEP) -> int:
         """Take in about `budget` new bytes, and in a slice of time what is far behind; how many it were."""
+        with self.lock:
+            return self._update(budget)
+
+    def count_ahead(self, shown: bool) -> int:
+        """Take in a few of the bytes that are far behind, on any thread; how many it were.
+
+        `shown`: where they are what is shown as well; who shows it learns of that from its lines only.
+        """
+        with self.lock:
+            if self._tail is None and not shown:
+                return 0
+            used = self._whole.update(_STEP)
+            self._heed_generation()
+            return used
+
+    def _update(self, budget: int) -> int:
         if self._tail is None:
             used = self._whole.update(budget)
             self._heed_generation()
@@ -106,9 +129,10 @@ class TailFirst:
 
     def close(self) -> None:
         """Give the descriptors back."""
-        self._whole.close()
-        if self._tail is not None:
-            self._tail.close()
+        with self.lock:
+            self._whole.close()
+            if self._tail is not None:
+                self._tail.close()
 
     @property
     def _shown(self) -> Countable:

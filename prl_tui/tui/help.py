@@ -58,6 +58,8 @@ def watch_help() -> str:
             t("↑ ↓ pgup pgdn  scroll             end  follow the end again"),
             t("← →  the rest of long lines       w  wrap long lines, or cut them again"),
             t("/  find in the log                n N  next, previous match, or error"),
+            t("e E  next, previous error         a A  next, previous warning"),
+            t("f F  only, or no lines with …     l  errors, warnings, info, or all lines"),
             t("d  the cause of a failure, or the first error"),
             t("x  stop the run and all that it started"),
             t("P  after a smoke test that passed: the full run"),

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from prl_tui.telemetry.console import ConsoleReader
 from prl_tui.telemetry.line_index import LineIndex
-from prl_tui.telemetry.line_search import TextTest, find_line
+from prl_tui.telemetry.line_search import find_line
+from prl_tui.telemetry.line_tests import TextTest
 
 BAR = "\r".join(f"Train:  {k}%|█▌   | {k}/100000 [00:12<10:00, 12.30it/s]" for k in range(5))
 LINES = [

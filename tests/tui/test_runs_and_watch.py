@@ -481,3 +481,41 @@ async def test_a_failed_run_opens_on_the_log_of_the_rank_that_failed_first(app, 
             pilot, lambda: "the reward is not finite" in text_of(place.query_one(LogView)), "rank 1's own log"
         )
         assert "Connection closed" not in text_of(place.query_one(LogView))
+
+
+LINES = "import time\nfor n in range(300): print('loss' if n % 10 == 7 else 'UserWarning: w' if n == 5 else 'line', n)\ntime.sleep(60)"
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_f_shows_only_lines_with_a_text_slash_counts_in_them_and_esc_goes_back_step_by_step(app, start, size):
+    async with app().run_test(size=size, notifications=True) as pilot:
+        place = await watch(pilot, start(LINES))
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "line 299" in text_of(log), "its log")
+        await pilot.press("f", *"loss", "enter")
+        await wait_for(pilot, lambda: " 298 loss 297" in text_of(log), "the last line that has it, with its number")
+        bar = place.query_one("#log-filter")
+        await wait_for(pilot, lambda: "only “loss”   30 of 300 lines   esc clears" in text_of(bar), "what is shown")
+        await pilot.press("F", *"7", "enter")
+        await wait_for(pilot, lambda: "only “loss” · without “7”   0 of 300 lines" in text_of(bar), "both")
+        assert "No line matches." in text_of(log)
+        await pilot.press("F", "ctrl+u", "enter")
+        await wait_for(pilot, lambda: "only “loss”   30 of 300 lines" in text_of(bar), "the first alone")
+        await pilot.press("slash", *"97", "enter")
+        await wait_for(pilot, lambda: " of 3" in text_of(place.query_one(LogTabs)), "the count")
+        while "1 of 3" not in text_of(place.query_one(LogTabs)):
+            before = text_of(place.query_one(LogTabs))
+            await pilot.press("N")
+            await wait_for(pilot, lambda b=before: b != text_of(place.query_one(LogTabs)), "the one before")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: "1 of 3" not in text_of(place.query_one(LogTabs)), "the search is over")
+        assert "30 of 300" in text_of(bar)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: not bar.display and "line 98" in text_of(log), "all lines, where one was")
+        await pilot.press("l", "l")
+        await wait_for(pilot, lambda: "warnings and errors   1 of 300 lines" in text_of(bar), "by level")
+        await pilot.press("slash", *"re:(", "enter")
+        await wait_for(pilot, lambda: "not a regular expression" in screen(pilot.app), "why it is refused")
+        assert place.query("#finder"), "what was typed stays"
+        await pilot.press("escape", "escape", "escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")

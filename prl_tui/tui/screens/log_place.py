@@ -1,0 +1,165 @@
+"""The part of a place that shows a run's logs: which one, what is in sight of it, what is looked for in it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from prl_tui.i18n import t
+from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.overview import Overview
+from prl_tui.telemetry.tail_first import TailFirst
+from prl_tui.tui.screens.place import Place
+from prl_tui.tui.widgets.log_filter import Shown
+from prl_tui.tui.widgets.log_finder import FilterLine, LogFinder, Purpose
+from prl_tui.tui.widgets.log_pane import screen_is_behind
+from prl_tui.tui.widgets.log_tabs import LogTabs
+from prl_tui.tui.widgets.log_view import LogView
+
+SILENT = 30
+"""Looks at a log without anything new after which only each third one is made."""
+
+
+class LogPlace(Place):
+    """A place with `LogTabs`, a `FilterLine` and a `LogView` in `#logs`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "find('only')", t("only lines with …"), show=False, tooltip=t("Show only lines with a text")),
+        Binding("F", "find('without')", t("no lines with …"), show=False, tooltip=t("Hide the lines with a text")),
+        Binding("l", "level", t("lines by level"), show=False, tooltip=t("All, errors, warnings too, info too")),
+    ]
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__()
+        self.folder = folder
+        self._one: Overview | None = None
+        self._sources: dict[int | None, TailFirst] = {}
+        self._chose_log = False
+        self._silent = 0
+
+    # --- drawing --------------------------------------------------------------------------------------------------
+
+    def _read_log(self) -> None:
+        self._silent += 1
+        if screen_is_behind(self.app) or (self._silent > SILENT and self._silent % 3):
+            return
+        view = self.query_one(LogView)
+        if view.poll():
+            self._silent = 0
+        self._note(view)
+
+    def _note(self, view: LogView) -> None:
+        tabs = self.query_one(LogTabs)
+        if view.following:
+            note = t("following")
+        elif view.new_lines:
+            note = t("{n} new lines below, end follows", n=f"{view.new_lines:,}")
+        else:
+            note = t("end follows")
+        note = "  ".join(part for part in (view.hits, note) if part)
+        if note != tabs.note:
+            tabs.note = note
+            tabs.refresh()
+        self.query_one(FilterLine).show(view)
+
+    # --- which log ------------------------------------------------------------------------------------------------
+
+    def _show_tab(self, index: int) -> None:
+        tabs = self.query_one(LogTabs)
+        tabs.active = index % len(tabs.tabs)
+        tabs.refresh()
+        rank = tabs.tabs[tabs.active].rank
+        waiting = t("Nothing is written yet.")
+        self.query_one(LogView).show(self._source(rank), waiting)
+        self._silent = 0
+        self._read_log()
+
+    def _source(self, rank: int | None) -> TailFirst:
+        if rank not in self._sources:
+            logs = {log.rank: (log.stdout, log.stderr) for log in self._one.view.ranks} if self._one is not None else {}
+            self._sources[rank] = TailFirst.of(*([self.folder.output] if rank is None else logs[rank]))
+        return self._sources[rank]
+
+    def on_log_tabs_chosen(self, event: LogTabs.Chosen) -> None:
+        """A click on a log's name."""
+        self._chose_log = True
+        self._show_tab(event.index)
+
+    def action_tab(self, by: int) -> None:
+        """Another log."""
+        self._chose_log = True
+        self._show_tab(self.query_one(LogTabs).active + by)
+
+    def on_unmount(self) -> None:
+        """Give the files back."""
+        for source in self._sources.values():
+            source.close()
+
+    # --- which lines ----------------------------------------------------------------------------------------------
+
+    def action_pane(self, name: str) -> None:
+        """Go to a pane; where there is room for one only, show it."""
+        for other in ("gpus", "curves", "logs"):
+            self.set_class(other == name, f"-on-{other}")
+        if name == "logs":
+            self.set_focus(self.query_one(LogView))  # now: `focus` would take it from a finder that comes next
+
+    async def action_find(self, purpose: Purpose = "find") -> None:
+        """Search in the log, or show a part of it. The keys that follow wait until the field is there, and are its."""
+        self.action_pane("logs")
+        if not self.query("#finder"):
+            finder = LogFinder(purpose, self.query_one(LogView))
+            await self.query_one("#logs").mount(finder, before=1)
+        self.set_focus(self.query_one_optional("#finder"))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter does it: a search in what is in sight, then upwards."""
+        finder = event.input
+        if not isinstance(finder, LogFinder):
+            return
+        try:
+            finder.apply()
+        except ValueError as error:
+            self.prl.tell(str(error), "error")
+            return
+        finder.remove()
+        self.query_one(LogView).focus()
+        self._note(self.query_one(LogView))
+
+    def action_level(self) -> None:
+        """Other levels in sight."""
+        self.action_pane("logs")
+        self.query_one(LogView).action_level()
+        self._note(self.query_one(LogView))
+
+    def on_log_view_searched(self, event: LogView.Searched) -> None:
+        """Say when nothing was found."""
+        if event.line is not None:
+            return
+        if event.needle:
+            self.prl.tell(t("“{text}” is not in this log.", text=event.needle))
+        else:
+            self.prl.tell(t("No warning lines here.") if event.level == "warning" else self._no_errors())
+
+    def _no_errors(self) -> str:
+        """What helps where no line looks like an error: of a run that hangs only its stacks tell."""
+        if self._one is not None and self._one.quiet is not None:
+            return t("No error lines here: the run is silent. S shows where each rank stands.")
+        return t("No error lines here.")
+
+    def clear_log(self) -> bool:
+        """Close the finder, else end the search, else show all lines again; whether there was any of it."""
+        view = self.query_one(LogView)
+        if self.query("#finder"):
+            self.query_one("#finder").remove()
+            view.focus()
+        elif view.needle:
+            view.search("")
+        elif view.shown:
+            view.narrow(Shown())
+        else:
+            return False
+        self._note(view)
+        return True
