@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from prl_tui.telemetry.line_index import LineSource
     from prl_tui.telemetry.line_tests import LineFilter
 
+_KEPT = 256
+"""Lines that are kept; each is `LINE_LIMIT` at most."""
 _NEAR = 8
 """Lines from one to the next that are read at once: to find a line costs as much as to read some."""
 
@@ -31,6 +33,8 @@ class FilteredSource:
         self.generation = self.moved = 0
         self.scan = LineScan(base, wanted, shown=False).start()
         self._seen = base.generation
+        self._read: dict[int, bytes] = {}
+        """Complete lines that were read last: each drawing wants almost the same ones."""
         self._open: tuple[int, ...] = ()
         """Unfinished lines that pass, by their numbers."""
 
@@ -60,6 +64,7 @@ class FilteredSource:
             self._seen = self.base.generation
             self.generation += 1
             self.moved = 0
+            self._read = {}
             changed = True
         self.moved += above
         still_open = self.scan.unfinished()
@@ -69,8 +74,19 @@ class FilteredSource:
 
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines at places `first` to `first + count - 1` of those that pass."""
-        found: list[bytes] = []
         numbers = self.numbers(first, count)
+        rows = [self._read[number] for number in numbers if number in self._read]
+        if len(rows) == len(numbers) and limit == LINE_LIMIT:
+            return rows
+        rows = self._rows(numbers, limit)
+        if count <= _KEPT and limit == LINE_LIMIT:
+            complete = self.base.complete_lines
+            whole = {number: row for number, row in zip(numbers, rows, strict=False) if number < complete}
+            self._read = whole if len(self._read) > _KEPT else {**self._read, **whole}
+        return rows
+
+    def _rows(self, numbers: list[int], limit: int) -> list[bytes]:
+        found: list[bytes] = []
         while numbers:
             near = next((n for n in range(1, len(numbers)) if numbers[n] - numbers[n - 1] > _NEAR), len(numbers))
             start = numbers[0]

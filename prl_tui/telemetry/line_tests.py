@@ -158,8 +158,20 @@ class LineFilter:
             if not test.may_hit(joined):
                 left = () if wanted else left
                 continue
+            near = _near_hits(test, lines)
+            left = [n for n in left if near[n // _FEW] or not wanted]
             for n in left:
-                if n not in texts:
+                if near[n // _FEW] and n not in texts:
                     texts[n] = plain(lines[n])
-            left = [n for n in left if test.hits(texts[n]) == wanted]
+            left = [n for n in left if (near[n // _FEW] and test.hits(texts[n])) == wanted]
         return left
+
+
+_FEW = 64
+
+
+def _near_hits(test: LineTest, lines: Sequence[bytes]) -> list[bool]:
+    """For each few lines, whether one of them may hit: hits that are rare cost no Python work for the lines between."""
+    if len(lines) <= _FEW:
+        return [True]
+    return [test.may_hit(b"\n".join(lines[n : n + _FEW])) for n in range(0, len(lines), _FEW)]
