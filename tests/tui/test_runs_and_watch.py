@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
@@ -341,8 +342,9 @@ async def test_the_help_names_the_logs_as_their_tabs_do(app, start):
     async with app().run_test(size=WIDE) as pilot:
         place = await watch(pilot, start(WAIT))
         (name,) = [tab.name for tab in place.query_one(LogTabs).tabs]
-        line = next(one for one in watch_help().split("\n") if one.startswith("[ ]"))
-        assert f": {name} (" in line
+        line = next(one for one in watch_help().split("\n") if one.startswith("logs: "))
+        assert f", {name} (" in line
+        assert f": {t('all ranks')} (" in line
 
 
 async def test_details_goes_to_the_first_error_line_and_slash_searches(app, start):

@@ -11,6 +11,7 @@ from prl_tui.i18n import t
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.telemetry.tail_first import TailFirst
+from prl_tui.telemetry.teed_log import RankLineTest, TeedLog
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.log_filter import Shown
 from prl_tui.tui.widgets.log_finder import FilterLine, LogFinder, Purpose
@@ -26,6 +27,15 @@ class LogPlace(Place):
     """A place with `LogTabs`, a `FilterLine` and a `LogView` in `#logs`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "right_curly_bracket",
+            "entry(1)",
+            t("next group of ranks"),
+            show=False,
+            key_display="{ }",
+            tooltip=t("Or the next rank that is shown by itself"),
+        ),
+        Binding("left_curly_bracket", "entry(-1)", show=False),
         Binding("f", "find('only')", t("only lines with …"), show=False, tooltip=t("Show only lines with a text")),
         Binding("F", "find('without')", t("no lines with …"), show=False, tooltip=t("Hide the lines with a text")),
         Binding("l", "level", t("lines by level"), show=False, tooltip=t("All, errors, warnings too, info too")),
@@ -70,16 +80,16 @@ class LogPlace(Place):
         tabs = self.query_one(LogTabs)
         tabs.active = index % len(tabs.tabs)
         tabs.refresh()
-        rank = tabs.tabs[tabs.active].rank
+        tab = tabs.tabs[tabs.active]
         waiting = t("Nothing is written yet.")
-        self.query_one(LogView).show(self._source(rank), waiting)
+        self.query_one(LogView).show(self._source(tab.rank), waiting, RankLineTest() if tab.own else None)
         self._silent = 0
         self._read_log()
 
     def _source(self, rank: int | None) -> TailFirst:
         if rank not in self._sources:
             logs = {log.rank: (log.stdout, log.stderr) for log in self._one.view.ranks} if self._one is not None else {}
-            self._sources[rank] = TailFirst.of(*([self.folder.output] if rank is None else logs[rank]))
+            self._sources[rank] = TeedLog.at(self.folder.output) if rank is None else TailFirst.of(*logs[rank])
         return self._sources[rank]
 
     def on_log_tabs_chosen(self, event: LogTabs.Chosen) -> None:
@@ -91,6 +101,11 @@ class LogPlace(Place):
         """Another log."""
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).active + by)
+
+    def action_entry(self, by: int) -> None:
+        """The next log, group of logs, or odd one of its row."""
+        self._chose_log = True
+        self._show_tab(self.query_one(LogTabs).beside(by))
 
     def on_unmount(self) -> None:
         """Give the files back."""

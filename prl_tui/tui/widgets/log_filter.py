@@ -56,6 +56,8 @@ class FilterPane(WrapPane):
     DEFAULT_CSS = "FilterPane > .log-view--number { color: $text-muted; }"
 
     shown = Shown()
+    hidden: LineTest | None = None
+    """Lines that never are in sight in this log, whatever is `shown`."""
     _base: LineSource | None = None
     """The whole log, where only a part of it is shown."""
 
@@ -73,12 +75,13 @@ class FilterPane(WrapPane):
         """What is in sight, where that is not all."""
         return self._source if isinstance(self._source, FilteredSource) else None
 
-    def show(self, source: LineSource | None, placeholder: str = "") -> None:
+    def show(self, source: LineSource | None, placeholder: str = "", hidden: LineTest | None = None) -> None:
         """Show another log, from its end; search and filter go on in it."""
         self.stop_looking()
+        self.hidden = hidden
         self._base, narrowed = None, source
-        if self.shown and source is not None:
-            self._base, narrowed = source, FilteredSource(source, self.shown.filter())
+        if (self.shown or hidden is not None) and source is not None:
+            self._base, narrowed = source, FilteredSource(source, self.wanted())
         self._measure(narrowed)
         super().show(narrowed, placeholder)
 
@@ -88,10 +91,15 @@ class FilterPane(WrapPane):
             return
         at = None if self.following else self.number_of(self.current_line or round(self.scroll_y))
         self.shown = shown
-        self.show(self.log_source, self.placeholder)
+        self.show(self.log_source, self.placeholder, self.hidden)
         if at is not None and self.filtered is None:
             self.go_to_line(at)
         self.post_message(self.Filtered(self))
+
+    def wanted(self, *more: LineTest) -> LineFilter:
+        """What a line must pass to be in sight, and to hit `more` too."""
+        wanted = self.shown.filter(*more)
+        return wanted if self.hidden is None else replace(wanted, without=(*wanted.without, self.hidden))
 
     def number_of(self, line: int) -> int:
         """The number in the whole log of a line that is shown."""

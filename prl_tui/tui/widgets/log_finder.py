@@ -53,9 +53,10 @@ class FilterLine(Static):
 
     def show(self, view: LogView) -> None:
         """Say it in one line; nothing where all are shown."""
-        said = "" if view.filtered is None else f"{' · '.join(view.shown.words())}   {_how_many(view)}"
+        words = view.shown.words() if view.hidden is None else [t("the launcher's own lines"), *view.shown.words()]
+        said = "" if view.filtered is None else f"{' · '.join(words)}   {_how_many(view)}"
         width = max(0, self.size.width - 2) if self.display else max(0, self.screen.size.width - 4)
-        said = _beside(said, t("esc clears"), width) if said else ""
+        said = _beside(said, t("esc clears") if view.shown else "", width) if said else ""
         if said != self._said:
             self._said = said
             self.display = bool(said)
@@ -64,7 +65,7 @@ class FilterLine(Static):
 
 def _beside(left: str, right: str, width: int) -> str:
     """Both in one line; the right one goes where there is no room for it."""
-    whole = f"{left}   {right}"
+    whole = f"{left}   {right}".rstrip()
     return whole if fit(whole, width).rstrip() == whole else fit(left, width)
 
 

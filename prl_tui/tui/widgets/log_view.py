@@ -94,9 +94,9 @@ class LogView(FilterPane):
                 return t("{place} of {n}", place=f"{at:,}", n=f"{total:,}")
         return nt("1 match", "{count} matches", total, count=f"{total:,}")
 
-    def show(self, source: LineSource | None, placeholder: str = "") -> None:
+    def show(self, source: LineSource | None, placeholder: str = "", hidden: LineTest | None = None) -> None:
         """Show another log, from its end; search and filter go on in it."""
-        super().show(source, placeholder)
+        super().show(source, placeholder, hidden)
         self._count_hits()
 
     def poll(self, budget: int = 4 << 20) -> int:
@@ -121,7 +121,7 @@ class LogView(FilterPane):
             self._count = None
         source = self.log_source
         if self._test is not None and source is not None:
-            self._count = LineScan(source, self.shown.filter(self._test)).start()
+            self._count = LineScan(source, self.wanted(self._test)).start()
 
     # --- keys ------------------------------------------------------------------------------------------------
 
