@@ -126,6 +126,14 @@ class LineIndex:
         """Where line `line` (from 0) of the file `path` is; None if it is not in it yet."""
         return line if path == self.path and line < self.lines else None
 
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+        return (self.path,)
+
+    def file_of(self, line: int) -> tuple[Path, int]:
+        """In which file a line is, and its number there, from 0."""
+        return self.path, line
+
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines `first` to `first + count - 1` as bytes, each cut to its last `limit` bytes."""
         wanted = min(count, self.lines - first)

@@ -104,6 +104,19 @@ class MergedIndex:
                 tail += 1
         return None
 
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+        return tuple(source.path for source in self.sources)
+
+    def file_of(self, line: int) -> tuple[Path, int]:
+        """In which file a line is, and its number there, from 0."""
+        if line < self._placed:
+            segment = bisect_right(self._starts, line) - 1
+            return self.sources[self._numbers[segment]].path, self._firsts[segment] + line - self._starts[segment]
+        still_open = [source for source in self.sources if source.lines > source.complete_lines] or self.sources[:1]
+        source = still_open[min(line - self._placed, len(still_open) - 1)]
+        return source.path, source.complete_lines
+
     def lines_above(self, tail: MergedIndex) -> int:
         """How many lines more this has than one that began near its files' ends, which has the same last ones."""
         return max(0, self.lines - tail.lines)

@@ -36,6 +36,12 @@ class Countable(LineSource, Protocol):
     def line_of(self, path: Path, line: int) -> int | None:
         """Where line `line` of the file `path` is."""
 
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+
+    def file_of(self, line: int) -> tuple[Path, int]:
+        """In which file a line is, and its number there."""
+
     def lines_above(self, tail: Any) -> int:
         """How many lines stand before the first one of a source of the same kind that began near the end."""
 
@@ -126,6 +132,15 @@ class TailFirst:
         while self.update():
             pass
         return self._whole.line_of(path, line)
+
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+        return self._whole.files()
+
+    def file_of(self, line: int) -> tuple[Path, int | None]:
+        """In which file a line that is shown is, and its number there; None before all of it is counted."""
+        path, number = self._shown.file_of(line)
+        return path, number if self._tail is None else None
 
     def close(self) -> None:
         """Give the descriptors back."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
@@ -18,6 +18,9 @@ from prl_tui.tui.widgets.log_finder import FilterLine, LogFinder, Purpose
 from prl_tui.tui.widgets.log_pane import screen_is_behind
 from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
+
+if TYPE_CHECKING:
+    from prl_tui.machine import viewer
 
 SILENT = 30
 """Looks at a log without anything new after which only each third one is made."""
@@ -38,6 +41,11 @@ class LogPlace(Place):
         Binding("left_curly_bracket", "entry(-1)", show=False),
         Binding("f", "find('only')", t("only lines with …"), show=False, tooltip=t("Show only lines with a text")),
         Binding("F", "find('without')", t("no lines with …"), show=False, tooltip=t("Hide the lines with a text")),
+        Binding("y", "copy_log", t("copy the lines in sight"), show=False, tooltip=t("To the terminal's clipboard")),
+        Binding("Y", "copy_log(True)", t("copy the line found"), show=False, tooltip=t("To the terminal's clipboard")),
+        Binding("o", "open_log('pager')", t("open in $PAGER"), show=False, tooltip=t("The log's file, at this line")),
+        Binding("v", "open_log('editor')", t("open in $EDITOR"), show=False, tooltip=t("The log's file, at this line")),
+        Binding("s", "save_log", t("save the log"), show=False, tooltip=t("The lines that are shown, to a file")),
         Binding("l", "level", t("lines by level"), show=False, tooltip=t("All, errors, warnings too, info too")),
     ]
 
@@ -148,6 +156,26 @@ class LogPlace(Place):
         self.action_pane("logs")
         self.query_one(LogView).action_level()
         self._note(self.query_one(LogView))
+
+    def action_copy_log(self, current: bool = False) -> None:
+        """The lines in sight, or the one last jumped to."""
+        from prl_tui.tui import log_out
+
+        log_out.copy(self.prl, self.query_one(LogView), current=current)
+
+    def action_open_log(self, kind: viewer.Kind) -> None:
+        """The person's own program on the log."""
+        from prl_tui.tui import log_out
+
+        log_out.open_in(self.prl, self.query_one(LogView), kind)
+
+    def action_save_log(self) -> None:
+        """What is shown, to a file."""
+        from prl_tui.tui import log_out
+
+        tabs = self.query_one(LogTabs)
+        name = tabs.tabs[tabs.active].name if tabs.tabs[tabs.active].rank is not None else "log"
+        log_out.save(self.prl, self.query_one(LogView), f"{self.folder.id.removesuffix('.log')}-{name}.txt")
 
     def on_log_view_searched(self, event: LogView.Searched) -> None:
         """Say when nothing was found."""

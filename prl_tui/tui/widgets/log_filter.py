@@ -9,11 +9,12 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from prl_tui.i18n import t
+from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.filtered_source import FilteredSource
 from prl_tui.telemetry.line_levels import LEVELS, Level
 from prl_tui.telemetry.line_tests import LevelTest, LineFilter, LineTest, SearchTest
 from prl_tui.tui.widgets.log_pane import LogPane
-from prl_tui.tui.widgets.log_wrap import WrapPane
+from prl_tui.tui.widgets.log_wrap import WrapPane, row_starts
 
 if TYPE_CHECKING:
     from prl_tui.telemetry.line_index import LineSource
@@ -110,6 +111,20 @@ class FilterPane(WrapPane):
     def line_of(self, number: int) -> int:
         """Where a line of the whole log is shown, or the first one after it that is."""
         return number if self.filtered is None else self.filtered.place_of(number)
+
+    def in_sight(self) -> list[tuple[int, str]]:
+        """The lines in sight, by where they are shown, as plain text and whole, however much of them is in sight."""
+        top, left = self.scroll_offset.y, max(1, self.size.height)
+        raws = self._source.read_lines(top, left) if self._source else []
+        found: list[tuple[int, str]] = []
+        left += self._skip
+        for n, raw in enumerate(raws):
+            text = plain(raw)
+            left -= len(row_starts(text, self._text_width)) if self.wrapped else 1
+            found.append((top + n, text))
+            if left <= 0:
+                break
+        return found
 
     def poll(self, budget: int = 4 << 20) -> int:
         """Take in what is new; numbers of more digits take more room."""
