@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TAG = re.compile(rb"\[default(\d+)\]:")
-_NAMED = re.compile(r"^r\d+ │ ")
+_NAMED = re.compile(r"^r\d+ *│ ")
 
 
 def _named(raw: bytes) -> bytes:
     """`r0 │ ` for each `[default0]:` that torchrun put in."""
     if b"[default" not in raw:
         return raw
-    return _TAG.sub(lambda tag: b"%sr%s \xe2\x94\x82 " % (b"  " if tag.start() else b"", tag[1]), raw)
+    return _TAG.sub(lambda tag: b"%sr%-2s\xe2\x94\x82 " % (b"  " if tag.start() else b"", tag[1]), raw)
 
 
 class TeedLog(TailFirst):
@@ -45,7 +45,7 @@ class RankLineTest:
 
     def may_hit(self, lines: bytes) -> bool:
         """Whether a line of these raw ones may hit."""
-        return b" \xe2\x94\x82 " in lines
+        return b"\xe2\x94\x82 " in lines
 
     def hits(self, text: str) -> bool:
         """Whether a plain line is a rank's."""

@@ -38,4 +38,4 @@ def test_without_the_ranks_lines_only_the_launchers_own_are_left(tmp_path):
     rows = log.read_lines(0, 9)
     own = LineFilter(without=(RankLineTest(),)).chosen(rows)
     assert [plain(rows[n]) for n in own] == ["W1127 21:47:06.46 run.py:793] ***", "[rank0]: mine", " a │ b"]
-    assert plain(rows[3]) == "r12 │ [rank12]: y"
+    assert plain(rows[3]) == "r12│ [rank12]: y"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.tui.widgets.log_tabs import LogTab, arranged
+from prl_tui.tui.widgets.log_tabs import LogTab, LogTabs, arranged
 
 
 def tabs(count, **signs):
@@ -44,3 +44,16 @@ def test_every_number_of_ranks_is_arranged_and_the_active_one_is_there(count):
         entries = arranged(tabs(count), active, 51)
         assert active in [entry.index for entry in entries]
         assert len({entry.index for entry in entries}) == len(entries)
+
+
+def test_from_entry_to_entry_the_group_of_the_active_one_is_passed_over(monkeypatch):
+    row = LogTabs()
+    row.tabs = tabs(16, r9="!")
+    monkeypatch.setattr(LogTabs, "entries", property(lambda self: arranged(self.tabs, self.active, 51)))
+    for by, ranks in ((1, [8, 9, None, None, 0]), (-1, [None, None, 9, 0])):
+        row.active = 1
+        found = []
+        for _ in ranks:
+            row.active = row.beside(by)
+            found.append(row.tabs[row.active].rank)
+        assert found == ranks

@@ -91,7 +91,9 @@ async def test_runs_are_listed_newest_first_with_their_states(app, start, size):
         assert [run.id in row for run, row in zip((alive, bad, good), rows, strict=True)] == [True] * 3
         assert "✗ failed" in rows[1]
         assert "✓ finished" in rows[2]
-        assert "watch" in screen(pilot.app).split("\n")[-1], "the footer says what enter does"
+        await wait_for(
+            pilot, lambda: "watch" in screen(pilot.app).split("\n")[-1], "the footer, which says what enter does"
+        )
 
 
 async def test_stop_asks_with_the_safe_answer_first_and_then_stops_all_of_it(app, start):
@@ -521,3 +523,41 @@ async def test_f_shows_only_lines_with_a_text_slash_counts_in_them_and_esc_goes_
         assert place.query("#finder"), "what was typed stays"
         await pilot.press("escape", "escape", "escape")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
+
+
+MANY = """
+import os, pathlib, time
+top = pathlib.Path(os.environ["PRL_RUN_DIR"]) / "ranks" / "none_x" / "attempt_0"
+for rank in range(64):
+    place = top / str(rank)
+    place.mkdir(parents=True)
+    (place / "stdout.log").write_text(f"I am rank {rank}\\n")
+    (place / "stderr.log").write_text("ValueError: [/INST] odd\\n" if rank == 41 else "")
+    print(f"[default{rank}]:rank {rank} says hello", flush=True)
+print("the launcher speaks", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_of_many_ranks_the_odd_one_stands_by_itself_and_all_of_them_are_one_log(app, start, size):
+    async with app().run_test(size=size) as pilot:
+        place = await watch(pilot, start(MANY))
+        log, tabs = place.query_one(LogView), place.query_one(LogTabs)
+        await wait_for(pilot, lambda: len(tabs.tabs) == 66 and "r41 !" in text_of(tabs), "the odd one in the row")
+        assert "▸r0 " in text_of(tabs)
+        assert "launcher" in text_of(tabs)
+        for _ in range(10):
+            await pilot.press("right_curly_bracket")
+            if tabs.tabs[tabs.active].rank == 41:
+                break
+        await wait_for(pilot, lambda: "ValueError: [/INST] odd" in text_of(log), "its log")
+        assert "▸r41 !" in text_of(tabs)
+        await pilot.press("left_square_bracket")
+        await wait_for(pilot, lambda: "I am rank 40" in text_of(log) and "▸r40" in text_of(tabs), "the one before")
+        place._show_tab(65)
+        await wait_for(pilot, lambda: "65 the launcher speaks" in text_of(log), "the launcher's own line")
+        assert "rank 3 says" not in text_of(log)
+        await pilot.press("right_square_bracket")
+        await wait_for(pilot, lambda: "r63│ rank 63 says hello" in text_of(log), "all ranks, with their names")
+        assert "the launcher speaks" in text_of(log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -20,6 +21,8 @@ from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prl_tui.machine import viewer
 
 SILENT = 30
@@ -70,15 +73,16 @@ class LogPlace(Place):
 
     def _note(self, view: LogView) -> None:
         tabs = self.query_one(LogTabs)
+        hits, new = view.hits, f"{view.new_lines:,}"
         if view.following:
-            note = t("following")
+            said = [t("following")]
         elif view.new_lines:
-            note = t("{n} new lines below, end follows", n=f"{view.new_lines:,}")
+            said = [t("{n} new lines below, end follows", n=new), t("{n} new below", n=new)]
         else:
-            note = t("end follows")
-        note = "  ".join(part for part in (view.hits, note) if part)
-        if note != tabs.note:
-            tabs.note = note
+            said = [t("end follows")]
+        notes = [f"{hits}  {one}" if hits else one for one in said] + [hits] * bool(hits)
+        if notes != tabs.notes:
+            tabs.notes = notes
             tabs.refresh()
         self.query_one(FilterLine).show(view)
 
@@ -114,6 +118,17 @@ class LogPlace(Place):
         """The next log, group of logs, or odd one of its row."""
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).beside(by))
+
+    async def go_to(self, rank: int | None, path: Path, line: int) -> None:
+        """Bring a line of a file into sight once all of the log is counted: numbers need every line before them."""
+        source, view = self._source(rank), self.query_one(LogView)
+        while view.log_source is source and not source.whole:
+            view.poll()
+            await asyncio.sleep(0)
+        if view.log_source is source:
+            place = source.line_of(path, line) or 0
+            view.poll()
+            view.go_to_line(place, 0)
 
     def on_unmount(self) -> None:
         """Give the files back."""

@@ -275,9 +275,7 @@ class WatchScreen(LogPlace):
         if place.line is None:
             view.find_error()
             return
-        line = self._source(place.rank).line_of(place.path, place.line) or 0  # counts all of it
-        view.poll()
-        view.go_to_line(line, 0)
+        self.run_worker(self.go_to(place.rank, place.path, place.line), group="details", exclusive=True)
 
     def action_stop(self, _ended: bool = False) -> None:
         """Ask, then stop the run; say why where it is over."""

@@ -48,6 +48,8 @@ class Entry:
     text: str
     index: int
     """Of the tab."""
+    group: range = range(0)
+    """The tabs that the entry stands for, where it is a group."""
 
 
 def tabs_of(one: Overview) -> list[LogTab]:
@@ -84,7 +86,8 @@ def _grouped(tabs: Sequence[LogTab], active: int, size: int) -> list[Entry]:
         if len(members) > 1 and len(apart) < len(members):
             signs = {tabs[n].sign for n in members if n not in alone} - {""}
             name = f"{tabs[members[0]].name}–{tabs[members[-1]].rank}"
-            found.append(Entry(f"{name} {min(signs)}" if signs else name, next(n for n in members if n not in alone)))
+            first = next(n for n in members if n not in alone)
+            found.append(Entry(f"{name} {min(signs)}" if signs else name, first, range(members[0], members[-1] + 1)))
         elif not apart:
             apart = members
         found += [Entry(_label(tabs[n]), n) for n in apart]
@@ -112,7 +115,8 @@ class LogTabs(Widget):
         super().__init__(id="log-tabs")
         self.tabs: list[LogTab] = [LogTab(t("launcher"), None)]
         self.active = 0
-        self.note = ""
+        self.notes: list[str] = []
+        """What the right end says: the first one that has room whole, else what there is room for of the last one."""
 
     @property
     def entries(self) -> list[Entry]:
@@ -122,7 +126,8 @@ class LogTabs(Widget):
 
     def beside(self, by: int) -> int:
         """The tab of the entry after (1) or before (-1) the active one, around the ends."""
-        indices = sorted(entry.index for entry in self.entries)
+        own = [entry for entry in self.entries if self.active not in entry.group]  # its own group is where it is
+        indices = sorted(entry.index for entry in own)
         return indices[(indices.index(self.active) + by) % len(indices)]
 
     def render(self) -> Content:
@@ -134,7 +139,9 @@ class LogTabs(Widget):
             text = f" {'▸' if here else ' '}{entry.text} "
             used += cell_len(text)
             parts.append((text, "$text-accent bold" if here else "$secondary"))
-        parts.append((fit(self.note, max(0, self.content_size.width - used), right=True), "$secondary"))
+        room = max(0, self.content_size.width - used)
+        note = next((one for one in self.notes if cell_len(one) <= room), (self.notes or [""])[-1])
+        parts.append((fit(note, room, right=True), "$secondary"))
         return Content.assemble(*parts)
 
     def on_click(self, event: events.Click) -> None:
