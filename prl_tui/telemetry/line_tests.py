@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from prl_tui.i18n import t
 from prl_tui.telemetry.escapes import plain, without_escapes
 from prl_tui.telemetry.line_levels import LEVELS, TRIGGERS, Level, level_of
+from prl_tui.telemetry.slow_patterns import may_take_for_ever
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,10 +73,11 @@ class PatternTest:
             self._pattern = re.compile(pattern, re.IGNORECASE if folds else 0)
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(t("{text}: not a regular expression: {reason}.", text=pattern, reason=error)) from None
-        if _REPEATED_REPEAT.search(re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)):
+        if may_take_for_ever(pattern):
             raise ValueError(
-                t("{text}: a repetition of a repetition may take for ever; write (ab)+ or a+, not (a+)+.", text=pattern)
-            )
+                t("{text}: a repetition or a choice within a repetition may take for ever; write a+ and not (a+)+.",
+                  text=pattern)
+            )  # fmt: skip
 
     def may_hit(self, lines: bytes) -> bool:  # noqa: ARG002
         """Whether a line of these raw ones may hit: only the lines themselves tell."""
@@ -88,10 +90,6 @@ class PatternTest:
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where it matches in a plain line, from and to."""
         return (match.span() for match in self._pattern.finditer(text) if match.end() > match.start())
-
-
-_REPEATED_REPEAT = re.compile(r"[*+}][?+]?(?:[^()]*\|[^()]*)?\)+(?:[*+]|\{\d*,)")
-"""A group that ends in a repetition and is repeated itself, escapes and classes taken out."""
 
 
 class LevelTest:
