@@ -75,15 +75,19 @@ class FilteredSource:
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines at places `first` to `first + count - 1` of those that pass."""
         numbers = self.numbers(first, count)
-        rows = [self._read[number] for number in numbers if number in self._read]
-        if len(rows) == len(numbers) and limit == LINE_LIMIT:
-            return rows
-        rows = self._rows(numbers, limit)
-        if count <= _KEPT and limit == LINE_LIMIT:
-            complete = self.base.complete_lines
-            whole = {number: row for number, row in zip(numbers, rows, strict=False) if number < complete}
-            self._read = whole if len(self._read) > _KEPT else {**self._read, **whole}
-        return rows
+        if count > _KEPT or limit != LINE_LIMIT:
+            return self._rows(numbers, limit)
+        missing = [number for number in numbers if number not in self._read]
+        rows = dict(zip(missing, self._rows(missing, limit), strict=False))
+        found = [self._read.get(number, rows.get(number)) for number in numbers]
+        complete = self.base.complete_lines
+        whole = {number: row for number, row in rows.items() if number < complete}
+        if len(self._read) + len(whole) > _KEPT:
+            wanted = set(numbers)
+            self._read = {number: row for number, row in self._read.items() if number in wanted}
+        self._read |= whole
+        end = found.index(None) if None in found else len(found)  # the file shrank under us; the next update says so
+        return [row for row in found[:end] if row is not None]
 
     def _rows(self, numbers: list[int], limit: int) -> list[bytes]:
         found: list[bytes] = []
@@ -93,7 +97,7 @@ class FilteredSource:
             rows = self.base.read_lines(start, numbers[near - 1] - start + 1, limit)
             found += [rows[number - start] for number in numbers[:near] if number - start < len(rows)]
             if len(rows) <= numbers[near - 1] - start:
-                break  # the file shrank under us; the next update says so
+                break
             numbers = numbers[near:]
         return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.segment import Segment
 from textual.strip import Strip
 
 from prl_tui.i18n import t
@@ -18,6 +17,7 @@ from prl_tui.tui.widgets.log_wrap import WrapPane, row_starts
 
 if TYPE_CHECKING:
     from prl_tui.telemetry.line_index import LineSource
+    from prl_tui.tui.widgets.ansi_strip import Paint
 
 _LEAST_DIGITS = 4
 
@@ -167,12 +167,8 @@ class FilterPane(WrapPane):
             return super()._nothing()
         return t("No line matches.") if self.filtered.scan.counted else t("Looking for the lines …")
 
-    def _framed(self, strip: Strip, line: int) -> Strip:
+    def _framed(self, strip: Strip, line: int, paint: Paint) -> Strip:
         if not self._gutter:
             return strip
         number = f"{self.number_of(line) + 1:>{self._gutter - 1}} " if line >= 0 else " " * self._gutter
-        style = self.visual_style.rich_style + self.get_component_rich_style("log-view--number", partial=True)
-        segments = [Segment(number, style)]
-        for line_filter in self.get_line_filters():
-            segments = line_filter.apply(segments, self.background_colors[1])
-        return Strip([*segments, *strip], self._gutter + strip.cell_length)
+        return Strip([*paint.beside(number, "number"), *strip], self._gutter + strip.cell_length)

@@ -295,16 +295,18 @@ class LogPane(ScrollView, can_focus=True):
         if y + first == 0 and not self.lines:
             strips = [paint.strip(self._nothing())[0]]
         else:
-            strips = [self._framed(self._strip(raw, paint, y + first + n), y + first + n) for n, raw in enumerate(rows)]
+            strips = [
+                self._framed(self._strip(raw, paint, y + first + n), y + first + n, paint) for n, raw in enumerate(rows)
+            ]
         return strips + [self._blank(paint)] * (count - len(strips))
 
-    def _framed(self, strip: Strip, line: int) -> Strip:  # noqa: ARG002
+    def _framed(self, strip: Strip, line: int, paint: Paint) -> Strip:  # noqa: ARG002
         """A line's row with what stands before it; -1 for a row that goes on with a line."""
         return strip
 
     def _blank(self, paint: Paint) -> Strip:
         """A row without a line."""
-        return self._framed(paint.strip("")[0], -1)
+        return self._framed(paint.strip("")[0], -1, paint)
 
     def _nothing(self) -> str:
         """What stands where no line is."""

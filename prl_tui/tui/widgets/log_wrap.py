@@ -204,7 +204,7 @@ class WrapPane(LogPane):
         for n, raw in enumerate(self._source.read_lines(top, last)):
             rows = self._rows_of(raw, paint, top + n)
             if self._gutter:
-                rows = [self._framed(row, -1 if at else top + n) for at, row in enumerate(rows)]
+                rows = [self._framed(row, -1 if at else top + n, paint) for at, row in enumerate(rows)]
             strips += rows[min(self._skip, len(rows) - 1) :] if n == 0 else rows
             if len(strips) >= last:
                 break
