@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -15,6 +16,11 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o644) -> None:
 
     `mode` is a new file's; one that is there keeps its own permissions.
     """
+    write_parts(path, (data,), mode)
+
+
+def write_parts(path: Path, parts: Iterable[bytes], mode: int = 0o644) -> None:
+    """`write_bytes` of what is too much for memory; an error while the parts are made leaves nothing behind either."""
     beside = path.with_name(f".prl-tui-{os.urandom(6).hex()}.tmp")  # shorter than a name may be, whatever `path` is
     kept = _permissions(path)
     try:
@@ -25,11 +31,12 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o644) -> None:
             if kept is not None:
                 with contextlib.suppress(OSError):  # a file system without permissions
                     os.fchmod(file.fileno(), kept)  # what the umask took away
-            file.write(data)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
@@ -57,10 +64,15 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> None:
 
 def write_behind(path: Path, text: str, mode: int = 0o644) -> None:
     """`write_text` of a file that a person names: the one behind a link is written, there or not, and the link stays."""
+    write_text(behind(path), text, mode)
+
+
+def behind(path: Path) -> Path:
+    """The file that a name means, behind all links; OSError where they lead in a circle."""
     real = Path(os.path.realpath(path))
     if real.is_symlink():  # links in a circle end at one of them
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    write_text(real, text, mode)
+    return real
 
 
 def write_json(path: Path, value: object) -> None:

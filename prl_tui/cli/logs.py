@@ -6,6 +6,8 @@ import argparse
 import re
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from prl_tui.cli import running
@@ -16,6 +18,7 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_index import LineIndex
+from prl_tui.telemetry.line_tests import LevelTest
 from prl_tui.telemetry.merged_index import MergedIndex
 from prl_tui.telemetry.rank_logs import find_rank_logs
 
@@ -35,17 +38,42 @@ def logs(args: argparse.Namespace) -> int:
         return rows(folder, args)
     if args.json:
         raise CommandError(t("--json goes with --completions and --gpus; a log is text."))
-    try:
-        wanted = re.compile(args.grep) if args.grep else None
-    except re.error as error:
-        raise CommandError(
-            t("--grep {text}: not a regular expression: {reason}.", text=args.grep, reason=error)
-        ) from None
+    wanted = _Wanted(
+        _pattern("--grep", args.grep),
+        _pattern("--without", args.without),
+        LevelTest.from_on(args.level) if args.level else None,
+    )
     index = _index(folder, args.rank)
     try:
         return _print(folder, index, wanted, args.lines, args.follow)
     finally:
         index.close()
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Which lines are printed."""
+
+    only: re.Pattern[str] | None
+    without: re.Pattern[str] | None
+    level: LevelTest | None
+
+    def __call__(self, text: str) -> bool:
+        """Whether a plain line is."""
+        if self.only is not None and not self.only.search(text):
+            return False
+        if self.without is not None and self.without.search(text):
+            return False
+        return self.level is None or self.level.hits(text)
+
+
+def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
+    try:
+        return re.compile(text) if text else None
+    except (re.error, OverflowError, RecursionError) as error:
+        raise CommandError(
+            t("{option} {text}: not a regular expression: {reason}.", option=option, text=text, reason=error)
+        ) from None
 
 
 def _index(folder: RunFolder, rank: int | None) -> LineIndex | MergedIndex:
@@ -60,7 +88,7 @@ def _index(folder: RunFolder, rank: int | None) -> LineIndex | MergedIndex:
 
 
 def _print(
-    folder: RunFolder, index: LineIndex | MergedIndex, wanted: re.Pattern[str] | None, most: int | None, follow: bool
+    folder: RunFolder, index: LineIndex | MergedIndex, wanted: Callable[[str], bool], most: int | None, follow: bool
 ) -> int:
     while index.update():
         pass
@@ -75,8 +103,8 @@ def _print(
             rows = index.read_lines(at, min(_PAGE, end - at))
             at += len(rows)
             for row in rows:
-                text = plain(row.decode("utf-8", "replace"))
-                if wanted is None or wanted.search(text):
+                text = plain(row)
+                if wanted(text):
                     print(text)
             if not rows:
                 break
@@ -93,4 +121,4 @@ def tail_of(path: Path, most: int) -> list[str]:
         pass
     rows = index.read_lines(max(0, index.lines - most), most)
     index.close()
-    return [plain(row.decode("utf-8", "replace")) for row in rows]
+    return [plain(row) for row in rows]

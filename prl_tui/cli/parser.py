@@ -175,6 +175,10 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--follow", action="store_true", help=t("go on until the run ends"))
     parser.add_argument("--rank", type=_count, metavar="N", help=t("one rank's own log"))
     parser.add_argument("--grep", metavar="RE", help=t("only lines that match"))
+    parser.add_argument("--without", metavar="RE", help=t("no lines that match"))
+    parser.add_argument(
+        "--level", choices=["error", "warning", "info"], help=t("only lines of this level and the graver ones")
+    )
     parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
     parser.add_argument("--completions", action="store_true", help=t("what the model answered, with its rewards"))
     parser.add_argument("--gpus", action="store_true", help=t("what its GPUs and its host did, recorded while it ran"))

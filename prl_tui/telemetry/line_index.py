@@ -7,6 +7,7 @@ index; truncation, rotation and replacement start it again (`generation` grows).
 
 from __future__ import annotations
 
+import threading
 from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +26,13 @@ LINE_LIMIT = 8192
 
 class LineSource(Protocol):
     """What a log view or a search needs: lines by number, of something that grows."""
+
+    lock: threading.RLock
+    """Held while it takes in what is new: who reads lines on another thread holds it meanwhile."""
+
+    @property
+    def complete_lines(self) -> int:
+        """Lines that have their newline; they come before those that have not."""
 
     @property
     def lines(self) -> int:
@@ -64,6 +72,7 @@ class LineIndex:
     def __init__(self, path: Path, *, from_end: bool = False) -> None:
         """`from_end`: begin in the last mebibyte of what is there; its first line is what is left of one."""
         self.path = path
+        self.lock = threading.RLock()
         self.moved = 0
         self.size = self._begin = _near_end(path) if from_end else 0
         """Bytes up to which it is indexed."""
@@ -93,6 +102,10 @@ class LineIndex:
 
     def update(self, budget: int = 4 << 20) -> int:
         """Index at most `budget` new bytes; returns how many, 0 when there is nothing new."""
+        with self.lock:
+            return self._update(budget)
+
+    def _update(self, budget: int) -> int:
         end = self._file.size(self.size)
         if self._file.generation != self._generation:
             self._start_again()
@@ -112,6 +125,14 @@ class LineIndex:
     def line_of(self, path: Path, line: int) -> int | None:
         """Where line `line` (from 0) of the file `path` is; None if it is not in it yet."""
         return line if path == self.path and line < self.lines else None
+
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+        return (self.path,)
+
+    def file_of(self, line: int) -> tuple[Path, int]:
+        """In which file a line is, and its number there, from 0."""
+        return self.path, line
 
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines `first` to `first + count - 1` as bytes, each cut to its last `limit` bytes."""
@@ -144,7 +165,8 @@ class LineIndex:
 
     def close(self) -> None:
         """Give the file descriptor back."""
-        self._file.close()
+        with self.lock:
+            self._file.close()
 
     def _start_again(self) -> None:
         self._generation = self._file.generation

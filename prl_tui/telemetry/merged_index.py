@@ -11,6 +11,7 @@ a progress bar, stay at the bottom, as they would on a terminal.
 
 from __future__ import annotations
 
+import threading
 from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ class MergedIndex:
     def __init__(self, paths: Sequence[Path], *, from_end: bool = False) -> None:
         """`from_end`: begin near each file's end."""
         self.sources = tuple(LineIndex(path, from_end=from_end) for path in paths)
+        self.lock = threading.RLock()
         self.generation = self.moved = 0
         self._start_again()
 
@@ -35,6 +37,11 @@ class MergedIndex:
     def lines(self) -> int:
         """How many lines there are now, unfinished last ones included."""
         return self._placed + sum(source.lines > source.complete_lines for source in self.sources)
+
+    @property
+    def complete_lines(self) -> int:
+        """Lines that have their newline; they come before those that have not."""
+        return self._placed
 
     @property
     def behind(self) -> int:
@@ -48,6 +55,10 @@ class MergedIndex:
 
     def update(self, budget: int = 4 << 20) -> int:
         """Take in at most about `budget` new bytes; returns how many."""
+        with self.lock:
+            return self._update(budget)
+
+    def _update(self, budget: int) -> int:
         used = 0
         for number, source in enumerate(self.sources):
             before = source.generation
@@ -93,14 +104,28 @@ class MergedIndex:
                 tail += 1
         return None
 
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+        return tuple(source.path for source in self.sources)
+
+    def file_of(self, line: int) -> tuple[Path, int]:
+        """In which file a line is, and its number there, from 0."""
+        if line < self._placed:
+            segment = bisect_right(self._starts, line) - 1
+            return self.sources[self._numbers[segment]].path, self._firsts[segment] + line - self._starts[segment]
+        still_open = [source for source in self.sources if source.lines > source.complete_lines] or self.sources[:1]
+        source = still_open[min(line - self._placed, len(still_open) - 1)]
+        return source.path, source.complete_lines
+
     def lines_above(self, tail: MergedIndex) -> int:
         """How many lines more this has than one that began near its files' ends, which has the same last ones."""
         return max(0, self.lines - tail.lines)
 
     def close(self) -> None:
         """Give the file descriptors back."""
-        for source in self.sources:
-            source.close()
+        with self.lock:
+            for source in self.sources:
+                source.close()
 
     def _start_again(self) -> None:
         self._placed = 0

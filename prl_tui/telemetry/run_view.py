@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from prl_tui import reasons, steady
+from prl_tui.telemetry import silent_ranks
 from prl_tui.telemetry.console import ConsoleFormat, ConsoleReader
 from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
 from prl_tui.telemetry.escapes import plain
@@ -59,6 +60,8 @@ class RunView:
     facts: Mapping[str, str] = field(default_factory=dict)
     """What anchors said: `world_size`, `output_dir`, …"""
     ranks: tuple[RankLog, ...] = ()
+    silent: tuple[int, ...] = ()
+    """Local ranks that stopped to write while the others went on."""
     errors: tuple[ErrorMark, ...] = ()
     """The first error-like line of each file, the console first, then by rank."""
     done: bool = False
@@ -179,6 +182,16 @@ class RunReader:
         for path in known.keys() - self._rank_files.keys():
             known[path].close()
 
+    def _written(self) -> dict[int, float]:
+        """When each rank last wrote, those that wrote anything."""
+        written: dict[int, float] = {}
+        for log in self._ranks:
+            files = (self._rank_files[path] for path in (log.stdout, log.stderr))
+            times = [file.modified for file in files if file.modified is not None and file.position]
+            if times:
+                written[log.rank] = max(times)
+        return written
+
     def _open_metrics(self) -> None:
         path = self._fixed_metrics
         named = self._console.milestones.facts.get("metrics_path")
@@ -214,6 +227,7 @@ class RunReader:
             checkpoints=self._kept.of(named, self._clock(), ended),
             facts=MappingProxyType(dict(console.milestones.facts)),
             ranks=self._ranks,
+            silent=silent_ranks.silent(self._written()) if not ended else (),
             errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
             done="done" in console.milestones.lines or _trained(table, named),
             last_output=last_output,
@@ -290,6 +304,11 @@ class _FirstError:
     def modified(self) -> float | None:
         """When the file last changed, in seconds since the epoch; None before it exists."""
         return self._tail.modified
+
+    @property
+    def position(self) -> int:
+        """Bytes that were read, 0 for an empty file."""
+        return self._tail.position
 
     @property
     def problems(self) -> tuple[OSError, ...]:

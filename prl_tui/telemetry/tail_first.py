@@ -8,6 +8,7 @@ somebody who looked elsewhere for a while.
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,6 +36,12 @@ class Countable(LineSource, Protocol):
     def line_of(self, path: Path, line: int) -> int | None:
         """Where line `line` of the file `path` is."""
 
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+
+    def file_of(self, line: int) -> tuple[Path, int]:
+        """In which file a line is, and its number there."""
+
     def lines_above(self, tail: Any) -> int:
         """How many lines stand before the first one of a source of the same kind that began near the end."""
 
@@ -47,6 +54,7 @@ class TailFirst:
 
     def __init__(self, whole: Countable, tail: Callable[[], Countable]) -> None:
         """`tail`: makes a source of the same files that begins near their ends."""
+        self.lock = threading.RLock()
         self.moved = 0
         """Lines that have come to stand before the first one, since the generation began."""
         self.at_end = True
@@ -69,6 +77,11 @@ class TailFirst:
         return self._shown.lines
 
     @property
+    def complete_lines(self) -> int:
+        """Lines that are shown and have their newline."""
+        return self._shown.complete_lines
+
+    @property
     def generation(self) -> int:
         """Changes when line numbers of before mean nothing any more."""
         return self._generations + self._jumps
@@ -85,6 +98,22 @@ class TailFirst:
 
     def update(self, budget: int = _STEP) -> int:
         """Take in about `budget` new bytes, and in a slice of time what is far behind; how many it were."""
+        with self.lock:
+            return self._update(budget)
+
+    def count_ahead(self, shown: bool) -> int:
+        """Take in a few of the bytes that are far behind, on any thread; how many it were.
+
+        `shown`: where they are what is shown as well; who shows it learns of that from its lines only.
+        """
+        with self.lock:
+            if self._tail is None and not shown:
+                return 0
+            used = self._whole.update(_STEP)
+            self._heed_generation()
+            return used
+
+    def _update(self, budget: int) -> int:
         if self._tail is None:
             used = self._whole.update(budget)
             self._heed_generation()
@@ -104,11 +133,21 @@ class TailFirst:
             pass
         return self._whole.line_of(path, line)
 
+    def files(self) -> tuple[Path, ...]:
+        """What it is made of."""
+        return self._whole.files()
+
+    def file_of(self, line: int) -> tuple[Path, int | None]:
+        """In which file a line that is shown is, and its number there; None before all of it is counted."""
+        path, number = self._shown.file_of(line)
+        return path, number if self._tail is None else None
+
     def close(self) -> None:
         """Give the descriptors back."""
-        self._whole.close()
-        if self._tail is not None:
-            self._tail.close()
+        with self.lock:
+            self._whole.close()
+            if self._tail is not None:
+                self._tail.close()
 
     @property
     def _shown(self) -> Countable:

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from prl_tui.telemetry.console import ConsoleReader
 from prl_tui.telemetry.line_index import LineIndex
-from prl_tui.telemetry.line_search import TextTest, find_line
+from prl_tui.telemetry.line_search import find_line
+from prl_tui.telemetry.line_tests import TextTest
 from tests.bench.bench_flood import Terminal
 from tests.bench.bench_gpus import row
 

@@ -1,7 +1,8 @@
 import pytest
 
 from prl_tui.telemetry.line_index import LineIndex
-from prl_tui.telemetry.line_search import ErrorTest, TextTest, find_line
+from prl_tui.telemetry.line_search import find_line
+from prl_tui.telemetry.line_tests import ErrorTest, TextTest
 
 
 def index_of(tmp_path, text):

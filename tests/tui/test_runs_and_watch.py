@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
@@ -90,7 +91,9 @@ async def test_runs_are_listed_newest_first_with_their_states(app, start, size):
         assert [run.id in row for run, row in zip((alive, bad, good), rows, strict=True)] == [True] * 3
         assert "✗ failed" in rows[1]
         assert "✓ finished" in rows[2]
-        assert "watch" in screen(pilot.app).split("\n")[-1], "the footer says what enter does"
+        await wait_for(
+            pilot, lambda: "watch" in screen(pilot.app).split("\n")[-1], "the footer, which says what enter does"
+        )
 
 
 async def test_stop_asks_with_the_safe_answer_first_and_then_stops_all_of_it(app, start):
@@ -344,8 +347,9 @@ async def test_the_help_names_the_logs_as_their_tabs_do(app, start):
     async with app().run_test(size=WIDE) as pilot:
         place = await watch(pilot, start(WAIT))
         (name,) = [tab.name for tab in place.query_one(LogTabs).tabs]
-        line = next(one for one in watch_help().split("\n") if one.startswith("[ ]"))
-        assert f": {name} (" in line
+        line = next(one for one in watch_help().split("\n") if one.startswith("logs: "))
+        assert f", {name} (" in line
+        assert f": {t('all ranks')} (" in line
 
 
 async def test_details_goes_to_the_first_error_line_and_slash_searches(app, start):
@@ -510,3 +514,79 @@ async def test_a_failed_run_opens_on_the_log_of_the_rank_that_failed_first(app, 
             pilot, lambda: "the reward is not finite" in text_of(place.query_one(LogView)), "rank 1's own log"
         )
         assert "Connection closed" not in text_of(place.query_one(LogView))
+
+
+LINES = "import time\nfor n in range(300): print('loss' if n % 10 == 7 else 'UserWarning: w' if n == 5 else 'line', n)\ntime.sleep(60)"
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_f_shows_only_lines_with_a_text_slash_counts_in_them_and_esc_goes_back_step_by_step(app, start, size):
+    async with app().run_test(size=size, notifications=True) as pilot:
+        place = await watch(pilot, start(LINES))
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "line 299" in text_of(log), "its log")
+        await pilot.press("f", *"loss", "enter")
+        await wait_for(pilot, lambda: " 298 loss 297" in text_of(log), "the last line that has it, with its number")
+        bar = place.query_one("#log-filter")
+        await wait_for(pilot, lambda: "only “loss”   30 of 300 lines   esc clears" in text_of(bar), "what is shown")
+        await pilot.press("F", *"7", "enter")
+        await wait_for(pilot, lambda: "only “loss” · without “7”   0 of 300 lines" in text_of(bar), "both")
+        assert "No line matches." in text_of(log)
+        await pilot.press("F", "ctrl+u", "enter")
+        await wait_for(pilot, lambda: "only “loss”   30 of 300 lines" in text_of(bar), "the first alone")
+        await pilot.press("slash", *"97", "enter")
+        await wait_for(pilot, lambda: " of 3" in text_of(place.query_one(LogTabs)), "the count")
+        while "1 of 3" not in text_of(place.query_one(LogTabs)):
+            before = text_of(place.query_one(LogTabs))
+            await pilot.press("N")
+            await wait_for(pilot, lambda b=before: b != text_of(place.query_one(LogTabs)), "the one before")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: "1 of 3" not in text_of(place.query_one(LogTabs)), "the search is over")
+        assert "30 of 300" in text_of(bar)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: not bar.display and "line 98" in text_of(log), "all lines, where one was")
+        await pilot.press("l", "l")
+        await wait_for(pilot, lambda: "warnings and errors   1 of 300 lines" in text_of(bar), "by level")
+        await pilot.press("slash", *"re:(", "enter")
+        await wait_for(pilot, lambda: "not a regular expression" in screen(pilot.app), "why it is refused")
+        assert place.query("#finder"), "what was typed stays"
+        await pilot.press("escape", "escape", "escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs")
+
+
+MANY = """
+import os, pathlib, time
+top = pathlib.Path(os.environ["PRL_RUN_DIR"]) / "ranks" / "none_x" / "attempt_0"
+for rank in range(64):
+    place = top / str(rank)
+    place.mkdir(parents=True)
+    (place / "stdout.log").write_text(f"I am rank {rank}\\n")
+    (place / "stderr.log").write_text("ValueError: [/INST] odd\\n" if rank == 41 else "")
+    print(f"[default{rank}]:rank {rank} says hello", flush=True)
+print("the launcher speaks", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_of_many_ranks_the_odd_one_stands_by_itself_and_all_of_them_are_one_log(app, start, size):
+    async with app().run_test(size=size) as pilot:
+        place = await watch(pilot, start(MANY))
+        log, tabs = place.query_one(LogView), place.query_one(LogTabs)
+        await wait_for(pilot, lambda: len(tabs.tabs) == 66 and "r41 !" in text_of(tabs), "the odd one in the row")
+        assert "▸r0 " in text_of(tabs)
+        assert "launcher" in text_of(tabs)
+        for _ in range(10):
+            await pilot.press("right_curly_bracket")
+            if tabs.tabs[tabs.active].rank == 41:
+                break
+        await wait_for(pilot, lambda: "ValueError: [/INST] odd" in text_of(log), "its log")
+        assert "▸r41 !" in text_of(tabs)
+        await pilot.press("left_square_bracket")
+        await wait_for(pilot, lambda: "I am rank 40" in text_of(log) and "▸r40" in text_of(tabs), "the one before")
+        place._show_tab(65)
+        await wait_for(pilot, lambda: "65 the launcher speaks" in text_of(log), "the launcher's own line")
+        assert "rank 3 says" not in text_of(log)
+        await pilot.press("right_square_bracket")
+        await wait_for(pilot, lambda: "r63│ rank 63 says hello" in text_of(log), "all ranks, with their names")
+        assert "the launcher speaks" in text_of(log)

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content, Span
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from prl_tui.i18n import t
 from prl_tui.runs.folder import RunFolder
@@ -17,16 +17,17 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.cause import Cause
-from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui import fault_place
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.curves import charts, in_sight
 from prl_tui.tui.feeds import RunFeed
-from prl_tui.tui.run_words import closing, head, health, waiting
-from prl_tui.tui.screens.place import Place
+from prl_tui.tui.run_words import closing, head, health
+from prl_tui.tui.screens.log_place import LogPlace
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_pane import GpuPane
 from prl_tui.tui.widgets.key_line import KeyLine
+from prl_tui.tui.widgets.log_filter import Shown
+from prl_tui.tui.widgets.log_finder import FilterLine
 from prl_tui.tui.widgets.log_pane import screen_is_behind
 from prl_tui.tui.widgets.log_tabs import LogTabs, tabs_of
 from prl_tui.tui.widgets.log_view import LogView
@@ -39,13 +40,11 @@ RECALLED = 120
 """Rows of the GPU history that are drawn at once."""
 COMPARED_AFTER = 5.0
 """Seconds until a run that was just started has written down what it is made of."""
-SILENT = 30
-"""Looks at a log without anything new after which only each third one is made."""
 LINGER = 10
 """Seconds that a demo stays open after its end."""
 
 
-class WatchScreen(Place):
+class WatchScreen(LogPlace):
     """The third place."""
 
     _turned = 0
@@ -75,16 +74,12 @@ class WatchScreen(Place):
     ]
 
     def __init__(self, folder: RunFolder, feed: RunFeed) -> None:
-        super().__init__()
-        self.folder, self.feed = folder, feed
-        self._one: Overview | None = None
-        self._sources: dict[int | None, TailFirst] = {}
+        super().__init__(folder)
+        self.feed = feed
         self._ended_at: float | None = None
         self._keep = False
-        self._chose_log = False
         self._culprit: Cause | None = None
         self._changed = ""
-        self._silent = 0
         self._written: dict[str, tuple[str, tuple[Span, ...]]] = {}
         info = folder.info()
         self._info = info if isinstance(info, dict) else {}
@@ -102,6 +97,7 @@ class WatchScreen(Place):
                 yield LineChart(id="second", classes="chart pane")
             with Vertical(id="logs", classes="pane"):
                 yield LogTabs()
+                yield FilterLine()
                 yield LogView(id="log")
         yield Static(id="health")
         yield KeyLine()
@@ -147,27 +143,6 @@ class WatchScreen(Place):
         self.query_one(GpuPane).recall(found)
 
     # --- drawing --------------------------------------------------------------------------------------------------
-
-    def _read_log(self) -> None:
-        self._silent += 1
-        if screen_is_behind(self.app) or (self._silent > SILENT and self._silent % 3):
-            return
-        view = self.query_one(LogView)
-        if view.poll():
-            self._silent = 0
-        self._note(view)
-
-    def _note(self, view: LogView) -> None:
-        tabs = self.query_one(LogTabs)
-        if view.following:
-            note = t("following")
-        elif view.new_lines:
-            note = t("{n} new lines below, end follows", n=f"{view.new_lines:,}")
-        else:
-            note = t("end follows")
-        if note != tabs.note:
-            tabs.note = note
-            tabs.refresh()
 
     def _look(self) -> None:
         """Take what the feeds have."""
@@ -265,39 +240,6 @@ class WatchScreen(Place):
         """Somebody is here."""
         self._keep = self._keep or self._ended_at is not None
 
-    # --- logs -----------------------------------------------------------------------------------------------------
-
-    def _show_tab(self, index: int) -> None:
-        tabs = self.query_one(LogTabs)
-        tabs.active = index % len(tabs.tabs)
-        tabs.refresh()
-        rank = tabs.tabs[tabs.active].rank
-        self.query_one(LogView).show(self._source(rank), waiting(self.folder))
-        self._silent = 0
-        self._read_log()
-
-    def _source(self, rank: int | None) -> TailFirst:
-        if rank not in self._sources:
-            logs = {log.rank: (log.stdout, log.stderr) for log in self._one.view.ranks} if self._one is not None else {}
-            self._sources[rank] = TailFirst.of(*([self.folder.output] if rank is None else logs[rank]))
-        return self._sources[rank]
-
-    def on_log_tabs_chosen(self, event: LogTabs.Chosen) -> None:
-        """A click on a log's name."""
-        self._chose_log = True
-        self._show_tab(event.index)
-
-    def on_log_view_searched(self, event: LogView.Searched) -> None:
-        """Say when nothing was found."""
-        if event.line is None:
-            self.prl.tell(t("“{text}” is not in this log.", text=event.needle) if event.needle else self._no_errors())
-
-    def _no_errors(self) -> str:
-        """What helps where no line looks like an error: of a run that hangs only its stacks tell."""
-        if self._one is not None and self._one.quiet is not None:
-            return t("No error lines here: the run is silent. S shows where each rank stands.")
-        return t("No error lines here.")
-
     # --- actions --------------------------------------------------------------------------------------------------
 
     def action_pane(self, name: str) -> None:
@@ -305,12 +247,9 @@ class WatchScreen(Place):
         if name == "curves" and self._one is not None:
             self._turned += self.has_class("-on-curves")
             self._show_curves(self._one.view.series)
-        for other in ("gpus", "curves", "logs"):
-            self.set_class(other == name, f"-on-{other}")
+        super().action_pane(name)
         if name == "gpus":
             self.set_focus(self.query_one(GpuPane))
-        if name == "logs":
-            self.set_focus(self.query_one(LogView))  # now: `focus` would take it from a finder that comes next
 
     def action_promote(self) -> None:
         """From a smoke test that passed to the full run's settings."""
@@ -335,26 +274,6 @@ class WatchScreen(Place):
         """One pane, or all of them."""
         self.toggle_class("-zoom")
 
-    def action_tab(self, by: int) -> None:
-        """Another log."""
-        self._chose_log = True
-        self._show_tab(self.query_one(LogTabs).active + by)
-
-    async def action_find(self) -> None:
-        """Search in the log. The keys that follow wait until the field is there, and are its."""
-        self.action_pane("logs")
-        if not self.query("#finder"):
-            await self.query_one("#logs").mount(Input(placeholder=t("find in the log"), id="finder"), before=1)
-        self.set_focus(self.query_one_optional("#finder"))
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter searches in what is in sight, then upwards."""
-        needle = event.value
-        event.input.remove()
-        view = self.query_one(LogView)
-        view.focus()
-        view.search(needle, backwards=True)
-
     def action_details(self) -> None:
         """Go to the cause of a failure, else to the first line that looks like an error."""
         place = fault_place.find(self._one) if self._one is not None else None
@@ -364,14 +283,13 @@ class WatchScreen(Place):
         names = [tab.rank for tab in self.query_one(LogTabs).tabs]
         self.action_pane("logs")
         self._chose_log = True
+        self.query_one(LogView).narrow(Shown())
         self._show_tab(names.index(place.rank) if place.rank in names else 0)
         view = self.query_one(LogView)
         if place.line is None:
             view.find_error()
             return
-        line = self._source(place.rank).line_of(place.path, place.line) or 0  # counts all of it
-        view.poll()
-        view.go_to_line(line, 0)
+        self.run_worker(self.go_to(place.rank, place.path, place.line), group="details", exclusive=True)
 
     def action_stop(self, _ended: bool = False) -> None:
         """Ask, then stop the run; say why where it is over."""
@@ -381,13 +299,8 @@ class WatchScreen(Place):
             ask(self.prl, self._one)
 
     def action_back(self) -> None:
-        """Close the finder, else go to the runs."""
-        if self.query("#finder"):
-            self.query_one("#finder").remove()
-            self.query_one(LogView).focus()
-        elif self.query_one(LogView).needle:
-            self.query_one(LogView).search("")
-        else:
+        """All of the log again, else go to the runs."""
+        if not self.clear_log():
             self.prl.action_go("runs")
 
     def action_leave(self) -> None:
@@ -400,8 +313,3 @@ class WatchScreen(Place):
         from prl_tui.tui.screens.dialogs import Help
 
         self.app.push_screen(Help(watch_help()))
-
-    def on_unmount(self) -> None:
-        """Give the files back."""
-        for source in self._sources.values():
-            source.close()

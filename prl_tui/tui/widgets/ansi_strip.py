@@ -106,6 +106,7 @@ class Paint:
         self._prefix = prefix
         self._background = widget.background_colors[1]
         self._filters = widget.get_line_filters()
+        self._own: dict[str, Style] = {}
 
     def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> tuple[Strip, int]:
         """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it; cells of all of it."""
@@ -123,6 +124,17 @@ class Paint:
                 segments.append(Segment(" " * (self.width - (end - start)), style))
             found.append(self._filtered(segments))
         return found
+
+    def beside(self, text: str, name: str) -> list[Segment]:
+        """A text of the view's own, in the style of its component `PREFIX--name`."""
+        style = self._own.get(name)
+        if style is None:
+            component = self._widget.get_component_rich_style(f"{self._prefix}--{name}", partial=True)
+            style = self._own[name] = self.style + component
+        segments = [Segment(text, style)]
+        for line_filter in self._filters:
+            segments = line_filter.apply(segments, self._background)
+        return segments
 
     def _styles(self, spans: Sequence[Span], current: bool) -> tuple[Style, Style | None]:
         style = self.style

@@ -81,6 +81,9 @@ class LogPane(ScrollView, can_focus=True):
         count: int
         """Since it stopped to follow."""
 
+    _gutter = 0
+    """Cells before each line."""
+
     def __init__(
         self,
         source: LineSource | None = None,
@@ -214,9 +217,14 @@ class LogPane(ScrollView, can_focus=True):
         self._cache.clear()
 
     @property
-    def _text_width(self) -> int:
+    def _pane_width(self) -> int:
         """Cells beside the scroll bar, which Textual counts into `size`."""
         return max(0, self.size.width - self.scrollbar_size_vertical)
+
+    @property
+    def _text_width(self) -> int:
+        """Cells for a line's text."""
+        return max(0, self._pane_width - self._gutter)
 
     def _set_following(self, following: bool) -> None:
         if following != self.following:
@@ -244,7 +252,7 @@ class LogPane(ScrollView, can_focus=True):
 
     def _fit(self) -> None:
         """Let the scroll bar know the size of the log, without a new layout of the screen."""
-        size = Size(max(self._widest, self._text_width), self.lines)
+        size = Size(max(self._widest, self._text_width) + self._gutter, self.lines)
         self.set_reactive(Widget.virtual_size, size)
         if self.is_attached and self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = size.height
@@ -252,7 +260,7 @@ class LogPane(ScrollView, can_focus=True):
     def _widen(self, width: int) -> None:
         if width > self._widest:
             self._widest = width
-            self.set_reactive(Widget.virtual_size, Size(width, self.virtual_size.height))
+            self.set_reactive(Widget.virtual_size, Size(width + self._gutter, self.virtual_size.height))
 
     def _go_to_end(self) -> None:
         self._place(round(self.scroll_x), self.max_scroll_y)
@@ -275,7 +283,7 @@ class LogPane(ScrollView, can_focus=True):
         if self.styles.gutter.totals != (0, 0):
             return super().render_lines(crop)
         strips = self._strips(crop.y, crop.height)
-        if crop.x or crop.width != self._text_width:
+        if crop.x or crop.width != self._pane_width:
             style = self.visual_style.rich_style
             strips = [strip.crop_extend(crop.x, crop.x + crop.width, style) for strip in strips]
         return strips
@@ -285,9 +293,20 @@ class LogPane(ScrollView, can_focus=True):
         rows = self._source.read_lines(y + first, count) if self._source else []
         paint = Paint(self, "log-view", x, self._text_width)
         if y + first == 0 and not self.lines:
-            return [paint.strip(self._nothing())[0], *[paint.strip("")[0]] * (count - 1)]
-        strips = [self._strip(raw, paint, y + first + row) for row, raw in enumerate(rows)]
-        return strips + [paint.strip("")[0]] * (count - len(strips))
+            strips = [paint.strip(self._nothing())[0]]
+        else:
+            strips = [
+                self._framed(self._strip(raw, paint, y + first + n), y + first + n, paint) for n, raw in enumerate(rows)
+            ]
+        return strips + [self._blank(paint)] * (count - len(strips))
+
+    def _framed(self, strip: Strip, line: int, paint: Paint) -> Strip:  # noqa: ARG002
+        """A line's row with what stands before it; -1 for a row that goes on with a line."""
+        return strip
+
+    def _blank(self, paint: Paint) -> Strip:
+        """A row without a line."""
+        return self._framed(paint.strip("")[0], -1, paint)
 
     def _nothing(self) -> str:
         """What stands where no line is."""

@@ -1,27 +1,34 @@
-"""A log to search in: a `LogPane` with a text or an error that is looked for, and the keys of both."""
+"""A log to search in: a `FilterPane` with what is looked for, how often it is there, and the keys of all of it."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
-from prl_tui.i18n import t
+from prl_tui.i18n import nt, t
 from prl_tui.telemetry.escapes import plain
-from prl_tui.telemetry.line_search import ErrorTest, LineTest, TextTest, find_line
+from prl_tui.telemetry.line_scan import LineScan
+from prl_tui.telemetry.line_search import BATCH, find_line
+from prl_tui.telemetry.line_tests import ErrorTest, LevelTest, LineTest, PatternTest, SearchTest, TextTest, search_test
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Span
+from prl_tui.tui.widgets.log_filter import FilterPane
 from prl_tui.tui.widgets.log_pane import COLUMNS, LogPane
-from prl_tui.tui.widgets.log_wrap import WrapPane
+
+if TYPE_CHECKING:
+    from prl_tui.telemetry.line_index import LineSource
+    from prl_tui.telemetry.line_levels import Level
 
 _SLICE_SECONDS = 0.004  # a search gives the screen its turn this often
+_FILTERED_BATCH = 64  # lines that lie apart are found one by one
 
 
-class LogView(WrapPane):
+class LogView(FilterPane):
     """Shows one log, follows its end, searches in it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -32,6 +39,8 @@ class LogView(WrapPane):
         Binding("w", "wrap", t("wrap long lines"), show=False, id="log.wrap"),
         Binding("e", "next_error", t("next error"), show=False, id="log.next_error"),
         Binding("E", "previous_error", t("previous error"), show=False, id="log.previous_error"),
+        Binding("a", "next_warning", t("next warning"), show=False, id="log.next_warning"),
+        Binding("A", "previous_warning", t("previous warning"), show=False, id="log.previous_warning"),
     ]
 
     @dataclass
@@ -39,21 +48,27 @@ class LogView(WrapPane):
         """A search is over."""
 
         needle: str
-        """Empty for a search for errors."""
+        """Empty for a search for a level."""
         line: int | None
-        """The hit, from 0; None: nowhere in the log."""
+        """The hit, from 0; None: nowhere in what is shown."""
         wrapped: bool = False
         """It went around the end of the log."""
+        level: Level | None = None
+        """What was looked for where it was no text."""
 
-    _test: TextTest | None = None
+    _test: SearchTest | None = None
+    _count: LineScan | None = None
+    """Finds all lines with the searched text."""
 
     def search(self, needle: str, *, backwards: bool = False) -> None:
         """Mark `needle` everywhere and go to the next line with it; `Searched` says where. Empty ends it.
 
         The first line in sight that has it comes first; `backwards`: after those in sight the nearest one above them.
+        `re:` begins a regular expression: ValueError, with a sentence, where what follows is none.
         """
+        self._test = search_test(needle) if needle else None
         self.needle = needle
-        self._test = TextTest(needle) if needle else None
+        self._count_hits()
         self.refresh()
         if self._test is not None:
             self._look_for(self._test, backwards, from_here=True)
@@ -61,6 +76,52 @@ class LogView(WrapPane):
     def find_error(self, *, backwards: bool = False) -> None:
         """Go to the next line that looks like an error; `Searched` says where."""
         self._look_for(ErrorTest(), backwards, from_here=False)
+
+    @property
+    def hits(self) -> str:
+        """How many lines have the searched text, and which of them is the current one; empty without a search."""
+        count = self._count
+        if count is None:
+            return ""
+        found, unfinished = len(count.lines), count.unfinished()
+        total = found + len(unfinished)
+        if not count.counted:
+            return t("≥ {n} matches", n=f"{total:,}")
+        if self.current_line is not None:
+            number = self.number_of(self.current_line)
+            if number in count.lines or number in unfinished:
+                at = count.lines.before(number) + sum(line < number for line in unfinished) + 1
+                return t("{place} of {n}", place=f"{at:,}", n=f"{total:,}")
+        return nt("1 match", "{count} matches", total, count=f"{total:,}")
+
+    def show(self, source: LineSource | None, placeholder: str = "", hidden: LineTest | None = None) -> None:
+        """Show another log, from its end; search and filter go on in it."""
+        super().show(source, placeholder, hidden)
+        self._count_hits()
+
+    def poll(self, budget: int = 4 << 20) -> int:
+        """Take in what is new, of the log and of the count."""
+        got = super().poll(budget)
+        if self._count is not None:
+            if got:
+                self._count.look()
+            self._count.take()
+        return got
+
+    def stop_looking(self) -> None:
+        """End what looks for lines on a thread."""
+        super().stop_looking()
+        if self._count is not None:
+            self._count.stop()
+            self._count = None
+
+    def _count_hits(self) -> None:
+        if self._count is not None:
+            self._count.stop()
+            self._count = None
+        source = self.log_source
+        if self._test is not None and source is not None:
+            self._count = LineScan(source, self.wanted(self._test)).start()
 
     # --- keys ------------------------------------------------------------------------------------------------
 
@@ -99,6 +160,14 @@ class LogView(WrapPane):
         """Previous line that looks like an error."""
         self.find_error(backwards=True)
 
+    def action_next_warning(self) -> None:
+        """Next line that is a warning."""
+        self._look_for(LevelTest("warning"), backwards=False, from_here=False)
+
+    def action_previous_warning(self) -> None:
+        """Previous line that is a warning."""
+        self._look_for(LevelTest("warning"), backwards=True, from_here=False)
+
     # --- searching -------------------------------------------------------------------------------------------
 
     def _look_for(self, test: LineTest, backwards: bool, from_here: bool) -> None:
@@ -127,8 +196,11 @@ class LogView(WrapPane):
         source, hit = self._source, None
         if isinstance(source, TailFirst):
             start = await self._count_all(source, start)
+        if self.filtered is not None:
+            start = await self._all_filtered(start)
+        batch = BATCH if self.filtered is None else _FILTERED_BATCH
         turn = time.monotonic() + _SLICE_SECONDS
-        for found in find_line(source, test, start % max(1, source.lines), backwards) if source else ():
+        for found in find_line(source, test, start % max(1, source.lines), backwards, batch) if source else ():
             hit = found
             if time.monotonic() > turn:
                 await asyncio.sleep(0)
@@ -139,12 +211,13 @@ class LogView(WrapPane):
 
     def _go_to_hit(self, test: LineTest, hit: int | None, wrapped: bool) -> None:
         """Bring what was found into sight and say so."""
-        needle = test.needle if isinstance(test, TextTest) else ""
+        typed = test if isinstance(test, (TextTest, PatternTest)) else None
+        level = next(iter(test.levels)) if isinstance(test, LevelTest) else None
         if hit is not None and self._source is not None:
             text = plain(b"".join(self._source.read_lines(hit, 1)))
-            before = text[: test.first_in(text)] if isinstance(test, TextTest) else ""
+            before = text[: next(iter(typed.spans(text)), (0, 0))[0]] if typed is not None else ""
             self.go_to_line(hit, cell_len(before))
-        self.post_message(self.Searched(self, needle, hit, wrapped))
+        self.post_message(self.Searched(self, typed.needle if typed is not None else "", hit, wrapped, level))
 
     async def _count_all(self, source: TailFirst, start: int) -> int:
         """A search looks at all of a log: wait until it is counted; where `start` is then."""
@@ -154,14 +227,14 @@ class LogView(WrapPane):
             await asyncio.sleep(0)
         return start + self._moved - before
 
+    async def _all_filtered(self, start: int) -> int:
+        """Wait until the lines of all of the log are there; where `start` is then."""
+        before, filtered = self._moved, self.filtered
+        while self.filtered is filtered and filtered is not None and not filtered.scan.counted:
+            self.poll()
+            await asyncio.sleep(0.02)
+        return start + self._moved - before
+
     def spans(self, text: str) -> list[Span]:
         """Where the searched text is in a line."""
-        spans: list[Span] = []
-        if self._test is not None:
-            shown = plain(text)
-            length = len(self._test.needle)
-            start = self._test.first_in(shown)
-            while start >= 0:
-                spans.append((start, start + length))
-                start = self._test.first_in(shown, start + length)
-        return spans
+        return list(self._test.spans(plain(text))) if self._test is not None else []

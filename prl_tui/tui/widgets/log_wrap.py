@@ -118,7 +118,7 @@ class WrapPane(LogPane):
         if self.wrapped:
             self._end_at = self._find_end()
             height = self._end_at[0] + self.size.height
-            self.set_reactive(Widget.virtual_size, Size(self._text_width, height))
+            self.set_reactive(Widget.virtual_size, Size(self._pane_width, height))
             if self.is_attached and self.show_vertical_scrollbar:
                 self.vertical_scrollbar.window_virtual_size = height
 
@@ -203,11 +203,13 @@ class WrapPane(LogPane):
         strips: list[Strip] = []
         for n, raw in enumerate(self._source.read_lines(top, last)):
             rows = self._rows_of(raw, paint, top + n)
+            if self._gutter:
+                rows = [self._framed(row, -1 if at else top + n, paint) for at, row in enumerate(rows)]
             strips += rows[min(self._skip, len(rows) - 1) :] if n == 0 else rows
             if len(strips) >= last:
                 break
         strips = strips[first:last]
-        return strips + [paint.strip("")[0]] * (count - len(strips))
+        return strips + [self._blank(paint)] * (count - len(strips))
 
     def _rows_of(self, raw: bytes, paint: Paint, line: int) -> list[Strip]:
         current = line == self.current_line

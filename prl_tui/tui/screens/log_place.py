@@ -1,0 +1,223 @@
+"""The part of a place that shows a run's logs: which one, what is in sight of it, what is looked for in it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from prl_tui.i18n import t
+from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.overview import Overview
+from prl_tui.telemetry.tail_first import TailFirst
+from prl_tui.telemetry.teed_log import RankLineTest, TeedLog
+from prl_tui.tui.run_words import waiting
+from prl_tui.tui.screens.place import Place
+from prl_tui.tui.widgets.log_filter import Shown
+from prl_tui.tui.widgets.log_finder import FilterLine, LogFinder, Purpose
+from prl_tui.tui.widgets.log_pane import screen_is_behind
+from prl_tui.tui.widgets.log_tabs import LogTabs
+from prl_tui.tui.widgets.log_view import LogView
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prl_tui.machine import viewer
+
+SILENT = 30
+"""Looks at a log without anything new after which only each third one is made."""
+
+
+class LogPlace(Place):
+    """A place with `LogTabs`, a `FilterLine` and a `LogView` in `#logs`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "right_curly_bracket",
+            "entry(1)",
+            t("next group of ranks"),
+            show=False,
+            key_display="{ }",
+            tooltip=t("Or the next rank that is shown by itself"),
+        ),
+        Binding("left_curly_bracket", "entry(-1)", show=False),
+        Binding("f", "find('only')", t("only lines with …"), show=False, tooltip=t("Show only lines with a text")),
+        Binding("F", "find('without')", t("no lines with …"), show=False, tooltip=t("Hide the lines with a text")),
+        Binding("y", "copy_log", t("copy the lines in sight"), show=False, tooltip=t("To the terminal's clipboard")),
+        Binding("Y", "copy_log(True)", t("copy the line found"), show=False, tooltip=t("To the terminal's clipboard")),
+        Binding("o", "open_log('pager')", t("open in $PAGER"), show=False, tooltip=t("The log's file, at this line")),
+        Binding("v", "open_log('editor')", t("open in $EDITOR"), show=False, tooltip=t("The log's file, at this line")),
+        Binding("s", "save_log", t("save the log"), show=False, tooltip=t("The lines that are shown, to a file")),
+        Binding("l", "level", t("lines by level"), show=False, tooltip=t("All, errors, warnings too, info too")),
+    ]
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__()
+        self.folder = folder
+        self._one: Overview | None = None
+        self._sources: dict[int | None, TailFirst] = {}
+        self._chose_log = False
+        self._silent = 0
+
+    # --- drawing --------------------------------------------------------------------------------------------------
+
+    def _read_log(self) -> None:
+        self._silent += 1
+        if screen_is_behind(self.app) or (self._silent > SILENT and self._silent % 3):
+            return
+        view = self.query_one(LogView)
+        if view.poll():
+            self._silent = 0
+        self._note(view)
+
+    def _note(self, view: LogView) -> None:
+        tabs = self.query_one(LogTabs)
+        hits, new = view.hits, f"{view.new_lines:,}"
+        if view.following:
+            said = [t("following")]
+        elif view.new_lines:
+            said = [t("{n} new lines below, end follows", n=new), t("{n} new below", n=new)]
+        else:
+            said = [t("end follows")]
+        notes = [f"{hits}  {one}" if hits else one for one in said] + [hits] * bool(hits)
+        if notes != tabs.notes:
+            tabs.notes = notes
+            tabs.refresh()
+        self.query_one(FilterLine).show(view)
+
+    # --- which log ------------------------------------------------------------------------------------------------
+
+    def _show_tab(self, index: int) -> None:
+        tabs = self.query_one(LogTabs)
+        tabs.active = index % len(tabs.tabs)
+        tabs.refresh()
+        tab = tabs.tabs[tabs.active]
+        self.query_one(LogView).show(self._source(tab.rank), waiting(self.folder), RankLineTest() if tab.own else None)
+        self._silent = 0
+        self._read_log()
+
+    def _source(self, rank: int | None) -> TailFirst:
+        if rank not in self._sources:
+            logs = {log.rank: (log.stdout, log.stderr) for log in self._one.view.ranks} if self._one is not None else {}
+            self._sources[rank] = TeedLog.at(self.folder.output) if rank is None else TailFirst.of(*logs[rank])
+        return self._sources[rank]
+
+    def on_log_tabs_chosen(self, event: LogTabs.Chosen) -> None:
+        """A click on a log's name."""
+        self._chose_log = True
+        self._show_tab(event.index)
+
+    def action_tab(self, by: int) -> None:
+        """Another log."""
+        self._chose_log = True
+        self._show_tab(self.query_one(LogTabs).active + by)
+
+    def action_entry(self, by: int) -> None:
+        """The next log, group of logs, or odd one of its row."""
+        self._chose_log = True
+        self._show_tab(self.query_one(LogTabs).beside(by))
+
+    async def go_to(self, rank: int | None, path: Path, line: int) -> None:
+        """Bring a line of a file into sight once all of the log is counted: numbers need every line before them."""
+        source, view = self._source(rank), self.query_one(LogView)
+        while view.log_source is source and not source.whole:
+            view.poll()
+            await asyncio.sleep(0)
+        if view.log_source is source:
+            place = source.line_of(path, line) or 0
+            view.poll()
+            view.go_to_line(place, 0)
+
+    def on_unmount(self) -> None:
+        """Give the files back."""
+        for source in self._sources.values():
+            source.close()
+
+    # --- which lines ----------------------------------------------------------------------------------------------
+
+    def action_pane(self, name: str) -> None:
+        """Go to a pane; where there is room for one only, show it."""
+        for other in ("gpus", "curves", "logs"):
+            self.set_class(other == name, f"-on-{other}")
+        if name == "logs":
+            self.set_focus(self.query_one(LogView))  # now: `focus` would take it from a finder that comes next
+
+    async def action_find(self, purpose: Purpose = "find") -> None:
+        """Search in the log, or show a part of it. The keys that follow wait until the field is there, and are its."""
+        self.action_pane("logs")
+        if not self.query("#finder"):
+            finder = LogFinder(purpose, self.query_one(LogView))
+            await self.query_one("#logs").mount(finder, before=1)
+        self.set_focus(self.query_one_optional("#finder"))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter does it: a search in what is in sight, then upwards."""
+        finder = event.input
+        if not isinstance(finder, LogFinder):
+            return
+        try:
+            finder.apply()
+        except ValueError as error:
+            self.prl.tell(str(error), "error")
+            return
+        finder.remove()
+        self.query_one(LogView).focus()
+        self._note(self.query_one(LogView))
+
+    def action_level(self) -> None:
+        """Other levels in sight."""
+        self.action_pane("logs")
+        self.query_one(LogView).action_level()
+        self._note(self.query_one(LogView))
+
+    def action_copy_log(self, current: bool = False) -> None:
+        """The lines in sight, or the one last jumped to."""
+        from prl_tui.tui import log_out
+
+        log_out.copy(self.prl, self.query_one(LogView), current=current)
+
+    def action_open_log(self, kind: viewer.Kind) -> None:
+        """The person's own program on the log."""
+        from prl_tui.tui import log_out
+
+        log_out.open_in(self.prl, self.query_one(LogView), kind)
+
+    def action_save_log(self) -> None:
+        """What is shown, to a file."""
+        from prl_tui.tui import log_out
+
+        tabs = self.query_one(LogTabs)
+        name = tabs.tabs[tabs.active].name if tabs.tabs[tabs.active].rank is not None else "log"
+        log_out.save(self.prl, self.query_one(LogView), f"{self.folder.id.removesuffix('.log')}-{name}.txt")
+
+    def on_log_view_searched(self, event: LogView.Searched) -> None:
+        """Say when nothing was found."""
+        if event.line is not None:
+            return
+        if event.needle:
+            self.prl.tell(t("“{text}” is not in this log.", text=event.needle))
+        else:
+            self.prl.tell(t("No warning lines here.") if event.level == "warning" else self._no_errors())
+
+    def _no_errors(self) -> str:
+        """What helps where no line looks like an error: of a run that hangs only its stacks tell."""
+        if self._one is not None and self._one.quiet is not None:
+            return t("No error lines here: the run is silent. S shows where each rank stands.")
+        return t("No error lines here.")
+
+    def clear_log(self) -> bool:
+        """Close the finder, else end the search, else show all lines again; whether there was any of it."""
+        view = self.query_one(LogView)
+        if self.query("#finder"):
+            self.query_one("#finder").remove()
+            view.focus()
+        elif view.needle:
+            view.search("")
+        elif view.shown:
+            view.narrow(Shown())
+        else:
+            return False
+        self._note(view)
+        return True

@@ -1,0 +1,85 @@
+"""`logs` picks lines by expression and level, also of a run that still writes: real runs of a supervisor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from prl_tui.machine import paths
+from prl_tui.runs import launcher, stop
+from prl_tui.runs.launcher import Job
+from prl_tui.runs.stop import Grace
+from tests.conftest import installed_script
+from tests.runs.helpers import ended
+
+PROGRAM = """
+import sys, time
+print("INFO begin", flush=True)
+print("[WARNING:swift] slow", flush=True)
+for n in range(3):
+    print(f"loss {n}", flush=True)
+    time.sleep(PAUSE)
+print("ERROR: out of luck", flush=True)
+print("  4%\\r 9% loss bar", end="", flush=True)
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    begun = []
+
+    def begin(pause=0.0):
+        code = PROGRAM.replace("PAUSE", str(pause))
+        begun.append(launcher.start(paths.runs_dir(), Job((sys.executable, "-c", code), cwd=tmp_path)))
+        return begun[-1]
+
+    yield begin
+    for folder in begun:
+        stop.stop(folder, Grace(0, 1))
+        stop.wait(folder, 20)
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (("--grep", r"loss \d"), ["loss 0", "loss 1", "loss 2"]),
+        (("--grep", "loss", "--without", "[12]"), ["loss 0", " 9% loss bar"]),
+        (("--level", "warning"), ["[WARNING:swift] slow", "ERROR: out of luck"]),
+        (("--level", "info", "--without", "slow"), ["INFO begin", "ERROR: out of luck"]),
+        (("--grep", "^nothing"), []),
+    ],
+)
+def test_only_the_wanted_lines_are_printed(start, cli, words, lines):
+    folder = start()
+    ended(folder)
+    done = cli("logs", folder.id, *words)
+    assert (done.code, done.out.splitlines(), done.err) == (0, lines, "")
+
+
+@pytest.mark.parametrize("option", ["--grep", "--without"])
+def test_what_is_no_expression_is_said_in_one_sentence(start, cli, option):
+    folder = start()
+    ended(folder)
+    done = cli("logs", folder.id, option, "loss(")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"prl-tui: {option} loss(: not a regular expression: missing ), unterminated subpattern at position 4.\n"
+    )
+
+
+def test_follow_prints_wanted_lines_as_they_come_and_ends_with_the_run(start):
+    folder = start(pause=0.4)
+    command = [*installed_script(), "logs", folder.id, "-f", "--grep", "loss"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        guard = threading.Timer(30, process.kill)
+        guard.start()
+        first = process.stdout.readline()
+        alive = process.poll() is None
+        rest = process.stdout.read()
+        guard.cancel()
+    assert (first, alive) == ("loss 0\n", True)
+    assert rest.splitlines() == ["loss 1", "loss 2", " 9% loss bar"]
+    assert process.returncode == 0

@@ -1,0 +1,41 @@
+"""All ranks in one log, as torchrun 2.13 wrote it with PET_TEE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prl_tui.telemetry.escapes import plain
+from prl_tui.telemetry.line_tests import LineFilter
+from prl_tui.telemetry.teed_log import RankLineTest, TeedLog
+
+TEED = Path(__file__).parents[1] / "fixtures" / "telemetry" / "tee_np2.log"
+
+
+def opened(path):
+    log = TeedLog.at(path)
+    while log.update():
+        pass
+    return log
+
+
+def test_lines_say_which_rank_wrote_them_in_the_order_of_arrival():
+    log = opened(TEED)
+    lines = [plain(raw) for raw in log.read_lines(0, log.lines)]
+    raws = TEED.read_bytes().decode().splitlines()
+    assert len(lines) == len(TEED.read_bytes().split(b"\n")) - 1
+    assert lines[2] == "r0 │ {'loss': '1', 'epoch': '0'}"
+    assert lines[1].endswith("?it/s]  r1 │ rank1 says 0"), "text that torchrun put behind another rank's"
+    assert not any("[default" in line for line in lines)
+    assert sum("r1 │" in line for line in lines) == sum("[default1]" in raw for raw in raws)
+
+
+def test_without_the_ranks_lines_only_the_launchers_own_are_left(tmp_path):
+    path = tmp_path / "output.log"
+    path.write_bytes(
+        b"W1127 21:47:06.46 run.py:793] ***\n[default0]:x\n[rank0]: mine\n[default12]:[rank12]: y\n a \xe2\x94\x82 b\n"
+    )
+    log = opened(path)
+    rows = log.read_lines(0, 9)
+    own = LineFilter(without=(RankLineTest(),)).chosen(rows)
+    assert [plain(rows[n]) for n in own] == ["W1127 21:47:06.46 run.py:793] ***", "[rank0]: mine", " a │ b"]
+    assert plain(rows[3]) == "r12│ [rank12]: y"
