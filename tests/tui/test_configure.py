@@ -11,6 +11,7 @@ from textual import events
 from prl_tui.core.config import Source
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.machine import facts
+from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
@@ -557,11 +558,13 @@ async def test_a_click_into_a_scrolled_verdict_applies_what_is_under_the_pointer
         await wait_for(pilot, lambda: value(place, GENERATIONS) == 4, "the clicked way out")
 
 
-async def test_keys_before_the_screen_is_complete_do_no_harm(app):
+async def test_keys_from_before_the_screen_was_complete_do_what_they_do_later(app):
     async with app().run_test(size=SMALL) as pilot:
-        for key in ("v", "escape", "enter", "d", "p", "slash", "f", "u", "l"):
+        for key in ("v", "escape", "d", "escape", "p", "slash", "s", "m", "o", "k", "e"):
             pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
-        place = await configure(pilot)
+        await wait_for(pilot, lambda: pilot.app.screen.query("#actions"), "the presets by name")
+        await wait_for(pilot, lambda: pilot.app.screen.query_one("Input").value == "smoke", "what was typed")
+        place = next(one for one in pilot.app.screen_stack if isinstance(one, ConfigureScreen))
         assert isinstance(place.form, SettingsForm)
         assert isinstance(place.verdict, VerdictView)
 
