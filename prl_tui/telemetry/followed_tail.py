@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 _LONGEST = 1 << 20  # bytes of one unfinished line that are kept
 SHORT_HEAD, SHORT_END = 1 << 20, 2 << 20
 """Bytes at a log's start and end that a short look reads."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BLOCK = 1 << 16
+READ = 4 * BLOCK
+"""Bytes read at once: memory of larger pieces goes back to the system each time, and costs as much as the counting."""
 FROM_END = 1 << 20
 """Bytes of a log's end that are enough for a screen, unless its lines are very long."""
 LINE_LIMIT = 8192
@@ -114,7 +116,7 @@ class LineIndex:
         start, whole = self.size, end
         end = min(end, start + budget)
         while self.size < end:
-            data = self._file.read(self.size, min(16 * BLOCK - self.size % BLOCK, end - self.size))
+            data = self._file.read(self.size, min(READ - self.size % BLOCK, end - self.size))
             if not data:
                 break
             self._file.note(self.size, data)
