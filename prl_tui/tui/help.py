@@ -53,8 +53,8 @@ def watch_help() -> str:
         [
             t("Watch: is it alive, is it learning, when is it done, what is wrong?"),
             "",
-            t("1 GPUs   2 curves, again: the next   3 logs   z  zoom the pane, or all again"),
-            t("b  after 1: all GPUs of the box       ↑ ↓  after 1: all about another GPU"),
+            t("1 2 3  GPUs, curves, logs         z  zoom the pane, or all again"),
+            t("2  again: the next curve          b  after 1: all GPUs of the box"),
             t("[ ]  the log before or after      { }  the group of ranks before or after"),
             t("logs: all ranks (in order of arrival), each rank, launcher (its own)"),
             t("r3 !  has an error line     r3 ?  stopped to write, others go on"),
@@ -63,13 +63,10 @@ def watch_help() -> str:
             t("/  find in the log                n N  next, previous match, or error"),
             t("e E  next, previous error         a A  next, previous warning"),
             t("f F  only, or no lines with …     l  by level; esc: all lines again"),
-            t("y Y  copy all in sight, one line    s  save what is shown to a file"),
-            t("o v  open it at this line: in $PAGER, in $EDITOR"),
-            t("d  the cause of a failure, or the first error"),
-            t("x  stop the run and all that it started"),
-            t("P  after a smoke test that passed: the full run"),
-            t("m  what changed since the recipe's last run"),
-            t("S  where each rank stands now (needs py-spy)"),
+            t("y Y  copy all in sight, one line  s  save what is shown to a file"),
+            t("o v  open here in $PAGER, $EDITOR m  what changed since the last run"),
+            t("d  the cause, or the first error  x  stop the run and all it started"),
+            t("S  where each rank stands         P  after a passed smoke test: in full"),
             t("q esc  leave; the run goes on     R  runs     c  configure"),
         ]
     )

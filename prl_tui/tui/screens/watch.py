@@ -108,7 +108,7 @@ class WatchScreen(LogPlace):
             return  # the app is leaving: nothing was composed
         self.add_class("-on-logs")
         self._show_tab(0)
-        self.query_one(LogView).focus()
+        self.set_focus(self.query_one(LogView))
         self._look()
         self.run_worker(
             self._recall, name="history", description="read the GPU history", thread=True, exit_on_error=False
