@@ -63,9 +63,9 @@ def watch_help() -> str:
             t("/  find in the log                n N  next, previous match, or error"),
             t("e E  next, previous error         a A  next, previous warning"),
             t("f F  only, or no lines with …     l  by level; esc: all lines again"),
-            t("y Y  copy all in sight, one line  s  save what is shown to a file"),
-            t("o v  open here in $PAGER, $EDITOR m  what changed since the last run"),
-            t("d  the cause, or the first error  x  stop the run and all it started"),
+            t("y Y  copy all, or one line        s  save what is shown to a file"),
+            t("o v  open in $PAGER, in $EDITOR   m  what changed since the last run"),
+            t("d  the cause, or an error         x  stop the run and all it started"),
             t("S  where each rank stands         P  after a passed smoke test: in full"),
             t("q esc  leave; the run goes on     R  runs     c  configure"),
         ]
