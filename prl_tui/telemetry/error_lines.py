@@ -20,9 +20,9 @@ Every alternative begins with a letter, so that `re` skips all other bytes (meas
 
 _ERROR = re.compile(
     r"Traceback \(most recent call last\)"
-    r"|^(?:\[\w+\]:? ?)*(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)(?::|\s*$)"  # a traceback's last line
+    r"|(?:^|│ )(?:\[\w+\]:? ?)*(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)(?::|\s*$)"  # a traceback's last line
     r"|(?:^|[\s\[|(:])ERROR(?:[\s\]|:)]|$)"  # logging, loguru, ms-swift, vLLM
-    r"|^E\d{4} \d\d:\d\d:"  # glog, as torch elastic writes
+    r"|(?:^|│ )E\d{4} \d\d:\d\d:"  # glog, as torch elastic writes
     r"|CUDA out of memory|Segmentation fault"
 )
 

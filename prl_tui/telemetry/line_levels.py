@@ -24,9 +24,9 @@ _WARNING = re.compile(
     r"(?:^|[\s\[|(:])WARN(?:ING)?(?:[\s\]|:)]|$)"  # logging, loguru, ms-swift, vLLM, NCCL
     r"|(?:^|[\s.\]:])\w*Warning(?::|\s*$)"  # the warnings module, torch
     r"|(?:^|\s)warning: "  # compilers
-    r"|(?:^|\[)W\d{4} \d\d:\d\d:"  # glog, torch's C++
+    r"|(?:^|\[|│ )W\d{4} \d\d:\d\d:"  # glog, torch's C++
 )
-_INFO = re.compile(r"(?:^|[\s\[|(:])INFO(?:[\s\]|:)]|$)|(?:^|\[)I\d{4} \d\d:\d\d:")
+_INFO = re.compile(r"(?:^|[\s\[|(:])INFO(?:[\s\]|:)]|$)|(?:^|\[|│ )I\d{4} \d\d:\d\d:")
 
 
 def level_of(text: str) -> Level | None:

@@ -1,8 +1,8 @@
 """The launcher's log as the log of all ranks: who wrote a line stands before it, in the order of arrival.
 
 torchrun hands on what each rank writes as it comes (`PET_TEE`), with `[default0]:` before it, its own lines between.
-That is the one order over all ranks that is on disk: the ranks' own files carry no times. It has its price: a bar's
-carriage returns are lines of their own, and one rank's text may go on behind another's that had no end yet.
+That is the one order over all ranks that is on disk: the ranks' own files carry no times. It has its price: each state of a
+bar is a line of its own, and one rank's text may go on behind another's that had no end yet.
 """
 
 from __future__ import annotations
@@ -18,13 +18,20 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(rb"\[default(\d+)\]:")
 _NAMED = re.compile(r"^r\d+ *│ ")
+_STATE = re.compile(r"[^|]*\d{1,3}%\|[^|]*\|[^{\[]*\[[^\]]*\]\s*")
+"""A bar's state, and nothing behind it."""
+_BAR = re.compile(rb"\d{1,3}%\|[^|]*\|")
 
 
 def _named(raw: bytes) -> bytes:
-    """`r0 │ ` for each `[default0]:` that torchrun put in."""
+    """`r0 │ ` for each `[default0]:` that torchrun put in; a bar that another rank's text was put behind goes."""
     if b"[default" not in raw:
         return raw
-    return _TAG.sub(lambda tag: b"%sr%-2s\xe2\x94\x82 " % (b"  " if tag.start() else b"", tag[1]), raw)
+    before, *tagged = _TAG.split(raw)
+    texts = list(zip(tagged[::2], tagged[1::2], strict=True))
+    kept = [one for one in texts[:-1] if not _BAR.search(one[1])] + texts[-1:]
+    named = b"  ".join(b"r%-2s\xe2\x94\x82 %s" % one for one in kept)
+    return named if not before.strip() or _BAR.search(before) else before + b"  " + named
 
 
 class TeedLog(TailFirst):
@@ -50,3 +57,19 @@ class RankLineTest:
     def hits(self, text: str) -> bool:
         """Whether a plain line is a rank's."""
         return _NAMED.match(text) is not None
+
+
+class IdleRankLineTest:
+    """Lines of a rank in a `TeedLog` that say nothing among others: empty ones, and a bar's states; its own log has it."""
+
+    def may_hit(self, lines: bytes) -> bool:
+        """Whether a line of these raw ones may hit."""
+        return b"\xe2\x94\x82 " in lines
+
+    def hits(self, text: str) -> bool:
+        """Whether a plain line is one of these."""
+        named = _NAMED.match(text)
+        if named is None:
+            return False
+        said = text[named.end() :]
+        return not said.strip() or _STATE.fullmatch(said) is not None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from prl_tui.telemetry.escapes import plain
+from prl_tui.telemetry.line_levels import level_of
 from prl_tui.telemetry.line_tests import LineFilter
-from prl_tui.telemetry.teed_log import RankLineTest, TeedLog
+from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog
 
 TEED = Path(__file__).parents[1] / "fixtures" / "telemetry" / "tee_np2.log"
 
@@ -24,7 +25,7 @@ def test_lines_say_which_rank_wrote_them_in_the_order_of_arrival():
     raws = TEED.read_bytes().decode().splitlines()
     assert len(lines) == len(TEED.read_bytes().split(b"\n")) - 1
     assert lines[2] == "r0 │ {'loss': '1', 'epoch': '0'}"
-    assert lines[1].endswith("?it/s]  r1 │ rank1 says 0"), "text that torchrun put behind another rank's"
+    assert lines[1] == "r1 │ rank1 says 0", "text that torchrun put behind another rank's bar"
     assert not any("[default" in line for line in lines)
     assert sum("r1 │" in line for line in lines) == sum("[default1]" in raw for raw in raws)
 
@@ -39,3 +40,23 @@ def test_without_the_ranks_lines_only_the_launchers_own_are_left(tmp_path):
     own = LineFilter(without=(RankLineTest(),)).chosen(rows)
     assert [plain(rows[n]) for n in own] == ["W1127 21:47:06.46 run.py:793] ***", "[rank0]: mine", " a │ b"]
     assert plain(rows[3]) == "r12│ [rank12]: y"
+
+
+def test_bars_and_empty_lines_of_ranks_are_hidden_and_nothing_else(tmp_path):
+    path = tmp_path / "output.log"
+    path.write_bytes(
+        b"[default0]:Train:  14%|##   | 28/200 [00:01<00:05, 33.5it/s][default1]:[rank1]: Traceback (most recent call last):\n"
+        b"[default0]:\n[default0]:Train:  15%|##   | 30/200 [00:01<00:05, 33.5it/s]\n\n"
+        b"[default0]:Train:  15%|##   | 30/200 [00:01<00:05, 33.5it/s]{'loss': 1}\n[default1]:[rank1]: RuntimeError: x\n"
+        b"[default1]:E1127 21:47:06.46 api.py:1] failed\n"
+    )
+    rows = opened(path).read_lines(0, 9)
+    shown = [plain(rows[n]) for n in LineFilter(without=(IdleRankLineTest(),)).chosen(rows)]
+    assert shown == [
+        "r1 │ [rank1]: Traceback (most recent call last):",
+        "",
+        "r0 │ Train:  15%|##   | 30/200 [00:01<00:05, 33.5it/s]{'loss': 1}",
+        "r1 │ [rank1]: RuntimeError: x",
+        "r1 │ E1127 21:47:06.46 api.py:1] failed",
+    ]
+    assert [level_of(line) for line in shown] == ["error", None, None, "error", "error"]

@@ -12,7 +12,7 @@ from prl_tui.i18n import t
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.telemetry.tail_first import TailFirst
-from prl_tui.telemetry.teed_log import RankLineTest, TeedLog
+from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog
 from prl_tui.tui.run_words import waiting
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.log_filter import Shown
@@ -94,7 +94,9 @@ class LogPlace(Place):
         tabs.active = index % len(tabs.tabs)
         tabs.refresh()
         tab = tabs.tabs[tabs.active]
-        self.query_one(LogView).show(self._source(tab.rank), waiting(self.folder), RankLineTest() if tab.own else None)
+        alone = tab.rank is not None or len(tabs.tabs) == 1
+        hidden = None if alone else RankLineTest() if tab.own else IdleRankLineTest()
+        self.query_one(LogView).show(self._source(tab.rank), waiting(self.folder), hidden)
         self._silent = 0
         self._read_log()
 
