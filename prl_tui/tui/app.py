@@ -17,7 +17,7 @@ from textual.widget import Widget
 from prl_tui.core.catalog import Catalog
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe_lines
-from prl_tui.tui.keys_in_turn import KeyDone, KeysInTurn
+from prl_tui.tui.keys_in_turn import KeyDone, KeysInTurn, as_typed
 from prl_tui.tui.session import Session
 from prl_tui.tui.theme import DARK
 
@@ -82,8 +82,10 @@ class PrlApp(App[int]):
     async def on_event(self, event: events.Event) -> None:
         """Keys and pastes one after another; the keys that leave are never waited for."""
         typed = isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded
-        if isinstance(event, events.Key) and event.key == "ctrl+j" and typed:
-            event = events.Key("enter", "\r")  # typed before the terminal was ours, which made a line feed of it
+        if isinstance(event, events.Key) and typed:
+            for key in as_typed(event)[:-1]:
+                await self._keys.take(key)
+            event = as_typed(event)[-1]
         if typed and not (isinstance(event, events.Key) and event.key in LEAVING):
             await self._keys.take(event)
         else:
@@ -218,7 +220,11 @@ class PrlApp(App[int]):
         self._show(WatchScreen(folder, self.run_feed(folder)))
 
     def _show(self, screen: Screen[None]) -> None:
-        """One place at a time: the stack holds the default screen, the place, and dialogs over it, which go with it."""
+        """One place at a time: the stack holds the default screen, the place, and dialogs over it, which go with it.
+
+        So does what was said there.
+        """
+        self.clear_notifications()
         while len(self.screen_stack) > 2:
             self.pop_screen()
         if len(self.screen_stack) > 1:

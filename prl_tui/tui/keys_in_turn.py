@@ -30,6 +30,19 @@ LONGEST = 2.0
 SOON = 0.01
 
 
+def as_typed(event: events.Key) -> list[events.Key]:
+    """The keys that a hand has pressed.
+
+    `alt+v` is what a terminal makes of escape and `v` in one piece; nothing here has a key with alt. A line feed is an
+    enter that was typed before the terminal was ours.
+    """
+    if event.key == "ctrl+j":
+        return [events.Key("enter", "\r")]
+    if event.key.startswith("alt+") and event.character and event.character.isalpha():
+        return [events.Key("escape", "\x1b"), events.Key(event.character, event.character)]
+    return [event]
+
+
 class KeyDone(Message):
     """A mark that goes the same way as the key before it, up to the app."""
 

@@ -72,6 +72,9 @@ def open_in(app: PrlApp, view: LogView, kind: viewer.Kind) -> None:
 
 def save(app: PrlApp, view: LogView, suggested: str) -> None:
     """Ask for a file and write the lines that are shown to it, as plain text."""
+    if not view.in_sight():
+        app.tell(t("There is no line to save."), "warning")
+        return
     exists: list[Path] = []
 
     def accept(given: str) -> str:

@@ -45,7 +45,7 @@ class ActionList(Rows, can_focus=False):
     def row(self, y: int, width: int) -> list[Piece]:
         """Name and explanation."""
         if not self.selectable(y):
-            return [(fit(t("no action has that name"), width), "muted")]
+            return [(fit(t("nothing here has that name"), width), "muted")]
         one = self.actions[y]
         if not one.help:
             return [(fit(one.title, width), "")]

@@ -32,8 +32,8 @@ def ask(app: PrlApp, session: Session) -> None:
     def answered(name: str | None) -> None:
         if not name or not name.strip():
             return
-        app.tell(t("saved {recipe}/{name} in {path}", recipe=recipe, name=name.strip(), path=path))
         app.reload_presets(recipe, name.strip())
+        app.tell(t("saved {recipe}/{name} in {path}", recipe=recipe, name=name.strip(), path=path))
 
     question = t("Save these values as which preset of {recipe}?", recipe=recipe)
     app.push_screen(AskText(question, "", str(path), accept), answered)

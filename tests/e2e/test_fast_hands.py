@@ -47,3 +47,14 @@ def test_the_export_of_a_recipe_that_was_chosen_in_the_same_piece_has_its_name(t
     (written,) = work.glob("*.sh")
     head = next(line for line in written.read_text().split("\n") if "written by prl-tui" in line)
     assert head.removeprefix("# ").partition(",")[0].replace("/", "-") == written.stem
+
+
+def test_escape_and_a_key_in_one_piece_are_both(terminal):
+    screen = terminal(size=(160, 45))
+    screen.wait("can launch here", "the verdict on this box")
+    screen.keys("e")
+    screen.wait("Formats", "the formats")
+    screen.child.send("\x1bp")
+    screen.wait(lambda text: "Formats" not in text, "the form again")
+    screen.child.send("/smoke\r")
+    screen.wait("smoke-10", "a preset by its name")

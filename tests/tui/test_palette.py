@@ -43,7 +43,7 @@ async def test_a_click_does_it_and_nothing_fits_is_said(app):
         await pilot.press("ctrl+p")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
         await pilot.press(*"xyzzy", "enter")
-        await wait_for(pilot, lambda: "no action has that name" in screen(pilot.app), "the sentence")
+        await wait_for(pilot, lambda: "nothing here has that name" in screen(pilot.app), "the sentence")
         await pilot.press(*["backspace"] * 5, *"go run")
         await wait_for(pilot, lambda: "go: runs" in screen(pilot.app), "the action")
         await click_text(pilot, pilot.app.screen.query_one("#actions"), "go: runs")

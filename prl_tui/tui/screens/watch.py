@@ -12,6 +12,7 @@ from textual.content import Content, Span
 from textual.widgets import Static
 
 from prl_tui.i18n import t
+from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
@@ -260,15 +261,26 @@ class WatchScreen(LogPlace):
 
     def action_changes(self) -> None:
         """What changed since the last run of the same recipe."""
+        if self._foreign():
+            return
         from prl_tui.tui import changed
 
         changed.show(self.prl, self.folder)
 
     def action_stacks(self) -> None:
         """Where each rank stands now."""
+        if self._foreign():
+            return
         from prl_tui.tui import stacks
 
         stacks.show(self.prl, self.folder)
+
+    def _foreign(self) -> bool:
+        """Told to whoever wants more of a log or folder than it has."""
+        if isinstance(self.folder, BareRun):
+            self.prl.tell(t("prl-tui did not start this: its settings and processes are not known."))
+            return True
+        return False
 
     def action_zoom(self) -> None:
         """One pane, or all of them."""
