@@ -279,6 +279,8 @@ def reason(one: Overview) -> str:
     """Why a run is as it is, in one line; "" where nothing more is known."""
     if one.quiet is not None:
         return quiet.words(one.quiet)
+    if one.late is not None:
+        return quiet.late_words(one.late)
     return one.cause.words() if one.cause is not None else one.status.detail
 
 

@@ -22,6 +22,8 @@ from prl_tui.tui.cells import fit, safe
 
 GAP = "   "
 """Between two parts of a line."""
+LATE = 60.0
+"""Seconds without output after which the key that shows why is worth its room."""
 BAR = 20
 """Cells of the progress bar."""
 
@@ -126,7 +128,8 @@ def _going_on(one: Overview) -> tuple[str, str]:
         return "! " + _silence(one), "warn"
     if status.detail or one.late is None:
         return status.detail or _at_work(view, _sign(one)), ""
-    return _at_work(view, f"· {quiet.late_words(one.late)}  "), ""  # no ✓: nobody knows yet whether it goes on
+    late = f"· {quiet.late_words(one.late)}  "  # no ✓: nobody knows yet whether it goes on
+    return _at_work(view, late if one.late < LATE else f"{late} {t('S where each rank stands')}  "), ""
 
 
 def closing(text: str, seconds: int, width: int) -> str:

@@ -130,6 +130,8 @@ def test_a_run_whose_next_step_is_late_tells_its_age_in_place_of_the_time_left(r
         assert "step 8 / 90" in head(late, 160).plain
         assert "▸ running" in head(late, 160).plain
         assert health(late) == ("· last output 42 s ago   loss 0.5", "")
+        assert health(after(90))[0] == "· last output 1 m 30 s ago   S where each rank stands   loss 0.5"
+        assert overview.reason(late) == "last output 42 s ago"
         assert health(after(0)) == ("✓ loss 0.5", "")
         assert "left" not in head(late, 160).plain
         assert overview.as_data(late)["progress"]["eta_seconds"] is None
