@@ -119,6 +119,8 @@ async def test_watch_shows_the_essential_at_every_size_and_during_resizes(app):
                 assert {"#gpus", "#curves"} <= set(seen), size
             assert folder.id in screen(pilot.app), size
             assert "hello log" in screen(pilot.app), size
+            if size[0] >= 150:
+                assert place.query_one("#gpus").outer_size.width == 36, "no GPU: a sentence takes no room of the curves"
 
 
 async def test_a_resize_under_a_dialog_counts_once_the_place_is_back(app):
