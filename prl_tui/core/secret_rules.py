@@ -54,15 +54,20 @@ def _names(about: tuple[str, ...]) -> str:
 
 
 _ENDS = r"""]["'\\[:space:],;&)}"""
-_NOTHING = ("true", "false", "null", "none")
-"""What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`."""
+_NOTHING = ("true", "false", "null", "none", *"0123456789")
+"""What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`, `SINGLE_PASS=1`."""
 
 WORDS = {
     "slashes": ":/?/",
     "close": r"""[]["'\\[:space:]]*""",
     "open": r"""[]["'\\[:space:]=:>]*""",
-    "value": "(" + _none_of(_NOTHING, _ENDS, "{=$") + "|[$][^({[:space:]])",
-    "word": "(" + _none_of(_NOTHING, _ENDS, "{=$-") + "|[$][^({[:space:]]|-[^-[:space:]])",
+    # `<|im_end|>` and `<your token>` are none
+    "value": "(" + _none_of(_NOTHING, _ENDS, "{=$<") + "|[$][^({[:space:]])",
+    "word": "(" + _none_of(_NOTHING, _ENDS, "{=$<-") + "|[$][^({[:space:]]|-[^-[:space:]])",
+    # a password may be a number, a token is none: PAD_TOKEN=151643
+    "speech": "("
+    + _none_of(_NOTHING[:4], _ENDS, "{=$<[:digit:]")
+    + f"|[[:digit:]]+[^{_ENDS}[:digit:].]|[$][^({{[:space:]])",
     # HF_TOKEN_2, PASSWORD2, API_KEY_BACKUP
     "again": f"[[:digit:]]*([_.-]([[:digit:]]+|{_COPIES}))*",
     "AGAIN": f"[[:digit:]]*(_([[:digit:]]+|{_COPIES.upper()}))*",
@@ -118,9 +123,10 @@ CASED = (
         "<NAMES>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
     ),
     (
-        "(^|[^[:alnum:]])(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRETS?(_[[:upper:][:digit:]_]+)?|TOKEN|PASSWD|PASSPHRASE"
+        "(^|[^[:alnum:]])(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRETS?(_[[:upper:][:digit:]_]+)?|PASSWD|PASSPHRASE"
         "|CREDENTIALS?|PW)<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
     ),
+    "(^|[^[:alnum:]])TOKEN<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><speech>",
     "([[:upper:][:digit:]]_(PASS|PWD)|(SSH|PG|DB|MYSQL|REDIS|MAIL|SMTP|FTP|SUDO|ROOT|ADMIN|USER)PASS)<AGAIN>=<open><value>",
 )
 """A variable's name in capitals: there `MY_TOKEN=x` is a secret, where `max_token=5` is a trainer's setting."""

@@ -10,6 +10,7 @@ _PARTS = (
     "open",
     "value",
     "word",
+    "speech",
     "again",
     "AGAIN",
     "NAMES",

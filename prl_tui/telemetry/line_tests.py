@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from prl_tui.i18n import t
 from prl_tui.telemetry.escapes import plain, without_escapes
+from prl_tui.telemetry.line_index import LINE_LIMIT
 from prl_tui.telemetry.line_levels import LEVELS, TRIGGERS, Level, level_of
 from prl_tui.telemetry.slow_patterns import may_take_for_ever
 
@@ -75,8 +76,8 @@ class PatternTest:
             raise ValueError(t("{text}: not a regular expression: {reason}.", text=pattern, reason=error)) from None
         if may_take_for_ever(pattern):
             raise ValueError(
-                t("{text}: a repetition or a choice within a repetition may take for ever; write a+ and not (a+)+.",
-                  text=pattern)
+                t("{text}: a repetition or a choice within a repetition, or a repetition behind the same one, may take for ever; "
+                  "write a+, not (a+)+ or a+a+.", text=pattern)
             )  # fmt: skip
 
     def may_hit(self, lines: bytes) -> bool:  # noqa: ARG002
@@ -84,12 +85,12 @@ class PatternTest:
         return True
 
     def hits(self, text: str) -> bool:
-        """Whether it matches somewhere in a plain line."""
-        return self._pattern.search(text) is not None
+        """Whether it matches somewhere in a plain line, of which the first 8 KiB are looked at."""
+        return self._pattern.search(text, 0, LINE_LIMIT) is not None
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where it matches in a plain line, from and to."""
-        return (match.span() for match in self._pattern.finditer(text) if match.end() > match.start())
+        return (match.span() for match in self._pattern.finditer(text, 0, LINE_LIMIT) if match.end() > match.start())
 
 
 class LevelTest:

@@ -8,6 +8,7 @@ the place that it is for has all its parts.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 ROUNDS = 2
 """Ways of a mark through the queues behind a key: one behind the key, one behind what the key has posted."""
 LOST = 0.5
-"""Seconds after which a mark counts as gone with its widget."""
+"""Seconds between two looks at whether a mark is gone with its widget."""
+PATIENCE = 5.0
+"""Seconds after which it counts as gone in any case."""
 LONGEST = 2.0
 """Seconds that keys wait for a place to be whole."""
 SOON = 0.01
@@ -61,6 +64,7 @@ class KeysInTurn:
         self._turn = 0
         self._rounds = 0
         self._waited = 0.0
+        self._given = 0.0
         self._busy = False
 
     async def take(self, event: events.Event) -> None:
@@ -98,7 +102,8 @@ class KeysInTurn:
                 self._busy = False
                 continue
             self._target = target
-            self._app.set_timer(LOST, lambda turn=self._turn: self._lost(turn))
+            self._given = time.monotonic()
+            self._look_for(self._turn)
             self._mark()
 
     def _mark(self) -> None:
@@ -109,10 +114,17 @@ class KeysInTurn:
         self._busy = False
         await self._next()
 
+    def _look_for(self, turn: int) -> None:
+        self._app.set_timer(LOST, lambda: self._lost(turn))
+
     async def _lost(self, turn: int) -> None:
-        if turn == self._turn and self._busy:
-            self._busy = False
-            await self._next()
+        if turn != self._turn or not self._busy:
+            return
+        if self._target.is_attached and time.monotonic() - self._given < PATIENCE:
+            self._look_for(turn)  # the app is busy: what the key does comes later, and so does the next key
+            return
+        self._busy = False
+        await self._next()
 
     def _place_is_there(self) -> bool:
         """Whether keys have somebody to go to."""

@@ -13,6 +13,12 @@ from prl_tui.export import bash_secrets
 FUNCTION = "\n".join(bash_secrets.function())
 ASK = 'while IFS= read -r -d "" text; do if secret "$text"; then echo secret; else echo none; fi; done'
 SECRET = [
+    "MY_TOKEN=12ab",
+    "MY_TOKEN=0xdeadbeef",
+    "DB_PASS=1234",
+    "PASSWORD=12345",
+    "API_KEY=5ecret",
+    "password=7up",
     '{"api_key":"verysecretvalue99"}',
     '{"password": "x1"}',
     '{"a":{"hub_token":"abc"}}',
@@ -147,6 +153,17 @@ SECRET = [
     f"123456789:AA{'a' * 33}",
 ]
 ORDINARY = [
+    "EOS_TOKEN=<|im_end|>",
+    "PAD_TOKEN=0",
+    "IMAGE_TOKEN=151655",
+    "MAX_TOKEN=4096",
+    "USE_AUTH_TOKEN=1",
+    "SINGLE_PASS=1",
+    "NUM_PASS=2",
+    "HF_HUB_DISABLE_IMPLICIT_TOKEN=1",
+    "use_auth_token=1",
+    "--use_auth_token 1",
+    "--token <|im_end|>",
     "/data/sk_learn_text_classification_v1",
     "https://host:8080/x",
     "s3://bucket/a@b",
