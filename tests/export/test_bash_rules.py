@@ -34,8 +34,9 @@ def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
     outcome = bench.run(_scripts.setdefault(key, script(config)), **env)
     if outcome.argv is None:
         assert outcome.code == 1
-        assert len(outcome.err.splitlines()) == 1, outcome.err
-        assert outcome.err.startswith("error: ")
+        *warned, error = outcome.err.splitlines()
+        assert error.startswith("error: ")
+        assert all(line.startswith("warning: ") for line in warned), outcome.err
     return outcome.argv is not None
 
 

@@ -272,7 +272,11 @@ def test_no_process_of_the_snapshot_counts_as_one_of_the_run(root, repository):
     info = {"recipe": "custom", "activation": plain(Activation("this"))}
     job = launcher.Job((sys.executable, "-c", "import time; time.sleep(600)"), cwd=repository, recorded=True, info=info)
     folder = launcher.start(root, job)
-    assert [left.command for left in stop.progress(folder)] == [f"{sys.executable} -c import time; time.sleep(600)"]
+    own = [f"{sys.executable} -c import time; time.sleep(600)"]
+    until(
+        lambda: [left.command for left in stop.progress(folder)] == own, "the program alone"
+    )  # forked is not yet another
     until(lambda: Path(folder.path / "snapshot.json").exists(), "the snapshot")
+    assert [left.command for left in stop.progress(folder)] == own
     stop.stop(folder)
     assert stop.wait(folder, 20)
