@@ -112,6 +112,7 @@ class RunReader:
         self._ranks: tuple[RankLog, ...] = ()
         self._rank_files: dict[Path, _FirstError] = {}
         self._next_scan = 0.0
+        self._all_ranks = False
         self._pace = _PaceOfTable()
         self._kept = Kept(self._base_dir)
         self._view = RunView()
@@ -143,7 +144,7 @@ class RunReader:
 
     def poll(self, budget: int = 4 << 20, ended: bool = False) -> RunView:
         """Read at most about `budget` new bytes of each file. `ended`: the run is over, nothing more is written."""
-        self._scan_ranks()
+        self._scan_ranks(ended)
         self._console.poll(budget, ended)
         self._open_metrics()
         if self._metrics is not None:
@@ -163,11 +164,12 @@ class RunReader:
         if self._metrics is not None:
             self._metrics.close()
 
-    def _scan_ranks(self) -> None:
+    def _scan_ranks(self, ended: bool) -> None:
         now = self._clock()
-        if self._ranks_dir is None or 0 <= self._next_scan - now <= _SCAN_SECONDS:
+        last = ended and not self._all_ranks  # a rank that began and died since the last look
+        if self._ranks_dir is None or (not last and 0 <= self._next_scan - now <= _SCAN_SECONDS):
             return
-        self._next_scan = now + _SCAN_SECONDS
+        self._next_scan, self._all_ranks = now + _SCAN_SECONDS, ended
         ranks = find_rank_logs(self._ranks_dir)
         if ranks == self._ranks:
             return

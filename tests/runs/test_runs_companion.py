@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 
 import pytest
 
-from prl_tui.runs import records
+from prl_tui.runs import guardian, records
 from prl_tui.runs.companion import PAUSES, STEADY, Companion
+from prl_tui.runs.guardian import STOP_SIGNALS
 
 ENDED_WELL, KILLED = 0, 9
 TELL = (
@@ -50,6 +52,23 @@ def test_one_that_ends_by_itself_is_not_started_again(companion):
     os.waitpid(companion.pid, 0)
     companion.ended(6.0, ENDED_WELL)
     assert (companion.pid, companion.next_at) == (None, None)
+
+
+def test_a_run_that_is_over_before_the_first_turn_has_its_first_one_and_no_other(tmp_path, companion):
+    before = {number: signal.getsignal(number) for number in (*STOP_SIGNALS, signal.SIGCHLD, signal.SIGHUP)}
+    try:
+        run = guardian.Guardian(tmp_path, ["true"], dict(os.environ), "/", companion)
+        run.start()
+        os.waitid(os.P_PID, run.leader[0], os.WEXITED | os.WNOWAIT)  # dead, and not yet looked at
+        run.loop()
+        assert told(tmp_path, companion)["given"] == "an order"
+        companion.next_at = 0.0
+        run._accompany()
+        assert run._companion is None
+    finally:
+        signal.set_wakeup_fd(-1)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def deaths(companion, now):

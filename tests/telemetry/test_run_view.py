@@ -91,6 +91,17 @@ def test_rank_logs_appear_and_a_restart_brings_new_ones(tmp_path):
     assert view.errors == ()
 
 
+def test_ranks_that_came_since_the_last_look_are_seen_at_the_end(tmp_path):
+    reader = RunReader(tmp_path / "output.log", tmp_path / "ranks", clock=lambda: 100.0)
+    append(tmp_path / "ranks" / "id_a" / "attempt_0" / "0" / "stderr.log", "rank 0\n")
+    assert [log.rank for log in reader.poll().ranks] == [0]
+    append(tmp_path / "ranks" / "id_a" / "attempt_0" / "1" / "stderr.log", "ValueError: simulated\n")
+    assert [log.rank for log in reader.poll().ranks] == [0], "the folder is not looked at each time"
+    view = reader.poll(ended=True)
+    assert [log.rank for log in view.ranks] == [0, 1]
+    assert [mark.path for mark in view.errors] == [view.ranks[1].stderr]
+
+
 def test_without_an_output_log_rank_0_is_the_console(tmp_path):
     # swift 4.6 under redirected streams: dicts on stdout, bars and messages on stderr.
     folder = tmp_path / "ranks" / "id_x" / "attempt_0" / "0"

@@ -81,13 +81,20 @@ def text_of(widget):
 
 def row_of(widget, text):
     """The row of a widget, counted from its top, in which a text is drawn."""
-    return next(y for y, line in enumerate(text_of(widget).split("\n")) if text in line)
+    row = _row_of(widget, text)
+    assert row is not None, f"no {text!r} in\n{screen(widget.app)}"
+    return row
+
+
+def _row_of(widget, text):
+    return next((y for y, line in enumerate(text_of(widget).split("\n")) if text in line), None)
 
 
 async def click_text(pilot, widget, text):
-    """Click on a text that a widget shows."""
+    """Click on a text that a widget shows, or will in a moment: a key's answer is drawn after it."""
     from rich.cells import cell_len
 
+    await wait_for(pilot, lambda: _row_of(widget, text) is not None, f"{text!r} on the screen")
     y = row_of(widget, text)
     line = text_of(widget).split("\n")[y]
     await pilot.click(widget, offset=(cell_len(line[: line.index(text)]) + 1, y))
