@@ -57,6 +57,9 @@ _ENDS = r"""]["'\\[:space:],;&)}"""
 _NOTHING = ("true", "false", "null", "none", *"0123456789")
 """What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`, `SINGLE_PASS=1`."""
 
+_DIGIT_FIRST = "|".join(f"[[:digit:]]{{{n}}}[[:alpha:]][[:alnum:]]{{{12 - n}}}" for n in range(1, 13))
+"""Thirteen letters and digits that begin with a digit and have a letter: `--train_tokens 1000000000000` is a number."""
+
 WORDS = {
     "slashes": ":/?/",
     "close": r"""[]["'\\[:space:]]*""",
@@ -64,10 +67,13 @@ WORDS = {
     # `<|im_end|>` and `<your token>` are none
     "value": "(" + _none_of(_NOTHING, _ENDS, "{=$<") + "|[$][^({[:space:]])",
     "word": "(" + _none_of(_NOTHING, _ENDS, "{=$<-") + "|[$][^({[:space:]]|-[^-[:space:]])",
-    # a password may be a number, a token is none: PAD_TOKEN=151643
+    # a password may be a number, a token is none: PAD_TOKEN=151643, -100, 4_096, 4k, 1e6, 2**20; nor is [PAD] or |pad| one
     "speech": "("
-    + _none_of(_NOTHING[:4], _ENDS, "{=$<[:digit:]")
-    + f"|[[:digit:]]+[^{_ENDS}[:digit:].]|[$][^({{[:space:]])",
+    + _none_of(_NOTHING[:4], _ENDS, "{=$<|+[:digit:]-")
+    + f"|[+-][^{_ENDS}+[:digit:]-]|[+-]?[[:digit:]][[:digit:]_*]*([^{_ENDS}[:digit:]._*kKmMbBgGtTeE]|[kKmMbBgGtT][^{_ENDS}]"
+    f"|[eE]([^{_ENDS}[:digit:]+-]|[+-]?[[:digit:]]+[^{_ENDS}[:digit:]]))"
+    "|\\[([\"'\\\\]|[[:alnum:]_-]+[^][:alnum:]_-]|[[:alnum:]_-]{17})|[$][^({[:space:]])",
+    "quotes": r"""["'\\[:space:]=:>]*""",
     # HF_TOKEN_2, PASSWORD2, API_KEY_BACKUP
     "again": f"[[:digit:]]*([_.-]([[:digit:]]+|{_COPIES}))*",
     "AGAIN": f"[[:digit:]]*(_([[:digit:]]+|{_COPIES.upper()}))*",
@@ -86,8 +92,8 @@ WORDS = {
     "|<service>[_.-](tokens|pat|auth|dsn|secret|pass|pwd|pw|cookie)|(client|app)[_.-]?secret|[_.-]dsn|authorization)",
     "doubt": "(key|tokens?|pat|auth|cookie|cert|pass|credentials?)",
     "plain": "pass(word|wd|phrase)s?",
-    # thirteen letters and digits in a row with a digit at an end of them, or the beginning of a UUID
-    "shape": "[[:alnum:]_-]*([[:digit:]][[:alnum:]]{12}|[[:alnum:]]{12}[[:digit:]]|[[:xdigit:]]{8}-[[:xdigit:]]{4}-)",
+    # thirteen letters and digits in a row, not digits alone, with a digit at an end of them, or the beginning of a UUID
+    "shape": f"[[:alnum:]_-]*({_DIGIT_FIRST}|[[:alpha:]][[:alnum:]]{{11}}[[:digit:]]|[[:xdigit:]]{{8}}-[[:xdigit:]]{{4}}-)",
     "flag": """(^|["'=[:space:]])""",
 }
 """Parts of the rules. `close` and `open` are the quotes and brackets around the sign between a name and its value."""
@@ -126,7 +132,7 @@ CASED = (
         "(^|[^[:alnum:]])(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRETS?(_[[:upper:][:digit:]_]+)?|PASSWD|PASSPHRASE"
         "|CREDENTIALS?|PW)<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
     ),
-    "(^|[^[:alnum:]])TOKEN<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><speech>",
+    "(^|[^[:alnum:]])TOKEN<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<quotes><speech>",
     "([[:upper:][:digit:]]_(PASS|PWD)|(SSH|PG|DB|MYSQL|REDIS|MAIL|SMTP|FTP|SUDO|ROOT|ADMIN|USER)PASS)<AGAIN>=<open><value>",
 )
 """A variable's name in capitals: there `MY_TOKEN=x` is a secret, where `max_token=5` is a trainer's setting."""

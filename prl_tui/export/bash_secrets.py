@@ -8,6 +8,7 @@ _PARTS = (
     "slashes",
     "close",
     "open",
+    "quotes",
     "value",
     "word",
     "speech",

@@ -13,6 +13,28 @@ from prl_tui.export import bash_secrets
 FUNCTION = "\n".join(bash_secrets.function())
 ASK = 'while IFS= read -r -d "" text; do if secret "$text"; then echo secret; else echo none; fi; done'
 SECRET = [
+    # near what a special token or a number looks like
+    *(
+        f"MY_TOKEN={value}"
+        for value in (
+            "-abc",
+            "[x",
+            "['abc']",
+            "[abcdefghijklmnopqrstu]",
+            "4kx9",
+            "1e6f",
+            "5e12ab",
+            "4_096x",
+            "12_ab",
+            "5f3c9a",
+            "-12ab",
+            "0123456789abcdef0123456789abcdef01234567",
+        )
+    ),
+    "HF_TOKEN=[x]",
+    "--foo_token 1234567890123a",
+    "FOO_KEY=123456789012a",
+    "FOO_KEY=a123456789012",
     "MY_TOKEN=12ab",
     "MY_TOKEN=0xdeadbeef",
     "DB_PASS=1234",
@@ -153,6 +175,35 @@ SECRET = [
     f"123456789:AA{'a' * 33}",
 ]
 ORDINARY = [
+    # special tokens as tokenizers write them, and numbers as people write them
+    *(
+        f"{name}_TOKEN={value}"
+        for name in ("PAD", "MASK", "MAX")
+        for value in (
+            "[PAD]",
+            "[gMASK]",
+            "[unused1]",
+            "'[SEP]'",
+            "<pad>",
+            "<|im_end|>",
+            "|pad|",
+            "-100",
+            "+5",
+            "4_096",
+            "4k",
+            "8K",
+            "1.5M",
+            "1e6",
+            "1e-3",
+            "2**20",
+            "-1 B=x",
+        )
+    ),
+    "MAX_TOKENS=1e6",
+    "--pad_token [PAD] --image_token '<image>'",
+    "--train_tokens 1000000000000",
+    "train_tokens=1000000000000",
+    "--total_tokens=15000000000000",
     "EOS_TOKEN=<|im_end|>",
     "PAD_TOKEN=0",
     "IMAGE_TOKEN=151655",
