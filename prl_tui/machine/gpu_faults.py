@@ -97,6 +97,7 @@ def missing_reason(code: str) -> str:
     """Why one value is not known, in a few words."""
     words = {
         "not-supported": t("this GPU does not give it"),
+        "wsl": t("WSL does not show it: Windows has it"),
         "mig": t("not given while MIG is on"),
         "no-permission": t("not allowed for this user"),
         "lost": t("the GPU is lost"),

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from prl_tui.machine import nvml_faults
+from prl_tui.machine import nvml_faults, wsl
 from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.machine.gpus import (
     Gpu,
@@ -63,8 +65,12 @@ _CLOCK_SM, _CLOCK_MEMORY, _ON_DIE = 1, 2, 0
 class Nvml:
     """The driver's library, opened once and kept open between sweeps."""
 
-    def __init__(self, clock: Callable[[], float] = time.time, *, processes: bool = True) -> None:
-        """`processes`: ask who uses each GPU too, which is most of a sweep's cost."""
+    def __init__(
+        self, clock: Callable[[], float] = time.time, *, processes: bool = True, root: Path = Path("/")
+    ) -> None:
+        """`processes`: ask who uses each GPU too, most of a sweep's cost; `root`: where `proc` and `usr` are."""
+        self._root = root
+        self._wsl = wsl.is_wsl(root)
         self._clock = clock
         self._with_processes = processes
         self._binding: ModuleType | None = None
@@ -105,15 +111,24 @@ class Nvml:
         if isinstance(binding, GpuFault):
             return binding
         try:
-            binding.nvmlInit()
+            self._init(binding)
         except Exception as error:
-            return nvml_faults.of_library(error)
+            return nvml_faults.of_library(error, self._root)
         self._binding = binding
         reads = _Reads(binding)
         self._driver = _text(reads.ask("driver", ("nvmlSystemGetDriverVersion",)))
         version = reads.number("cuda", ("nvmlSystemGetCudaDriverVersion",))
         self._cuda = None if version is None else f"{version // 1000}.{version % 1000 // 10}"
         return binding
+
+    def _init(self, binding: ModuleType) -> None:
+        try:
+            binding.nvmlInit()
+        except Exception as error:
+            missed = getattr(error, "value", None) == nvml_faults.NO_LIBRARY
+            if not (missed and self._wsl and wsl.load_library(self._root)):
+                raise
+            binding.nvmlInit()
 
     def _gpu(self, binding: ModuleType, index: int) -> Gpu:
         reads = _Reads(binding)
@@ -159,7 +174,7 @@ class Nvml:
             return unreadable(index, "lost", "lost", gpu)
         if mig and reads.missing.get("utilization") == "not-supported":
             reads.missing["utilization"] = "mig"
-        return gpu
+        return _under_windows(gpu) if self._wsl else gpu
 
     def _identity(self, reads: _Reads, handle: object, uuid: str | None) -> _Identity:
         """Name, PCI address and compute capability, which never change: asked once per GPU."""
@@ -300,6 +315,16 @@ class _Reads:
         if reserved is None:
             self.missing["memory_reserved"] = "driver-too-old"
         return max(total - free - (reserved or 0), 0), total, reserved
+
+
+def _under_windows(gpu: Gpu) -> Gpu:
+    """A GPU that Windows shares: what it keeps to itself is no fault of the GPU, and no process is not nobody."""
+    missing = {name: "wsl" if code == "not-supported" else code for name, code in gpu.missing.items()}
+    if gpu.processes:
+        return replace(gpu, missing=missing)
+    if gpu.processes is not None:
+        missing["processes"] = "wsl"
+    return replace(gpu, missing=missing, processes=None)
 
 
 def _refused(index: int, reason: str) -> Gpu:

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prl_tui.machine.gpu_faults import GpuFault
+from prl_tui.machine.wsl import is_wsl
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+NO_LIBRARY = 12
+"""NVML's number for a library that is not found."""
 TRY_ANOTHER = ("driver-too-old", "binding-too-old")
 """Reasons after which an older call may still answer."""
 
@@ -67,7 +70,7 @@ def reason(error: Exception) -> str:
 def of_library(error: Exception, root: Path = Path("/")) -> GpuFault:
     """Why the library as a whole refuses; `root` is where `proc` and `dev` are looked for."""
     number = getattr(error, "value", None)
-    if number == 12:
+    if number == NO_LIBRARY:
         return GpuFault(_no_library(root))
     if number == 18:
         return GpuFault("version-mismatch", _versions(root))
@@ -75,7 +78,7 @@ def of_library(error: Exception, root: Path = Path("/")) -> GpuFault:
 
 
 def _no_library(root: Path) -> str:
-    if "microsoft" in _read(root / "proc/version").lower():
+    if is_wsl(root):
         return "wsl"
     if (root / "proc/driver/nvidia/version").exists() or (root / "dev/nvidiactl").exists():
         return "library-missing"

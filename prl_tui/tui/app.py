@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from prl_tui.runs.folder import RunFolder
     from prl_tui.tui.feeds import BoxFacts, RunFeed
     from prl_tui.tui.launching import Launching
+    from prl_tui.tui.screens.sized_panes import Shares
 
 HERE = Path(__file__).parent
 SETTLED = 2.0
@@ -75,6 +76,8 @@ class PrlApp(App[int]):
         self._feeds: dict[str, RunFeed] = {}
         self.watched: RunFolder | None = watch
         """The run that was looked at last."""
+        self.pane_shares: dict[tuple[str, str], Shares] = {}
+        """What somebody gave the watch screen's panes, by class of terminal width and height."""
         self._keys = KeysInTurn(self, super().on_event)
         self.register_theme(DARK)
         self.add_class("-dark-mode", f"-theme-{DARK.name}")

@@ -55,6 +55,7 @@ def watch_help() -> str:
             "",
             t("1 2 3  GPUs, curves, logs         z  zoom the pane, or all again"),
             t("2  again: the next curve          b  after 1: all GPUs of the box"),
+            t("+ -  a taller, a flatter pane     < >  narrower, wider GPUs   =  as it was"),
             t("[ ]  the log before or after      { }  the group of ranks before or after"),
             t("logs: all ranks (in order of arrival), each rank, launcher (its own)"),
             t("r3 !  has an error line     r3 ?  stopped to write, others go on"),

@@ -24,6 +24,7 @@ from prl_tui.tui.curves import charts, in_sight
 from prl_tui.tui.feeds import RunFeed
 from prl_tui.tui.run_words import closing, head, health
 from prl_tui.tui.screens.log_place import LogPlace
+from prl_tui.tui.screens.sized_panes import SizedPanes
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_pane import GpuPane
 from prl_tui.tui.widgets.key_line import KeyLine
@@ -45,7 +46,7 @@ LINGER = 10
 """Seconds that a demo stays open after its end."""
 
 
-class WatchScreen(LogPlace):
+class WatchScreen(SizedPanes, LogPlace):
     """The third place."""
 
     _turned = 0
@@ -108,6 +109,7 @@ class WatchScreen(LogPlace):
         if not self.query("#gpus"):
             return  # the app is leaving: nothing was composed
         self.add_class("-on-logs")
+        self.share_room()
         self._show_tab(0)
         self.set_focus(self.query_one(LogView))
         self._look()
@@ -285,6 +287,7 @@ class WatchScreen(LogPlace):
     def action_zoom(self) -> None:
         """One pane, or all of them."""
         self.toggle_class("-zoom")
+        self.share_room()
 
     def action_details(self) -> None:
         """Go to the cause of a failure, else to the first line that looks like an error."""
