@@ -21,8 +21,11 @@ from prl_tui.telemetry.line_index import LineIndex
 from prl_tui.telemetry.line_tests import LevelTest
 from prl_tui.telemetry.merged_index import MergedIndex
 from prl_tui.telemetry.rank_logs import find_rank_logs
+from prl_tui.telemetry.slow_patterns import BoundedPattern, TooSlowError
 
 _PAGE = 1000
+_SLOW_SECONDS = 10.0
+"""What slow lines together may take: nobody waits for a key here."""
 
 
 def logs(args: argparse.Namespace) -> int:
@@ -54,22 +57,22 @@ def logs(args: argparse.Namespace) -> int:
 class _Wanted:
     """Which lines are printed."""
 
-    only: re.Pattern[str] | None
-    without: re.Pattern[str] | None
+    only: BoundedPattern | None
+    without: BoundedPattern | None
     level: LevelTest | None
 
     def __call__(self, text: str) -> bool:
         """Whether a plain line is."""
-        if self.only is not None and not self.only.search(text):
+        if self.only is not None and not self.only.found(text):
             return False
-        if self.without is not None and self.without.search(text):
+        if self.without is not None and self.without.found(text):
             return False
         return self.level is None or self.level.hits(text)
 
 
-def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
+def _pattern(option: str, text: str | None) -> BoundedPattern | None:
     try:
-        return re.compile(text) if text else None
+        return BoundedPattern(text, seconds=_SLOW_SECONDS) if text else None
     except (re.error, OverflowError, RecursionError) as error:
         raise CommandError(
             t("{option} {text}: not a regular expression: {reason}.", option=option, text=text, reason=error)
@@ -101,17 +104,26 @@ def _print(
         end = index.lines - 1 if alive and index.lines else index.lines
         while at < end:
             rows = index.read_lines(at, min(_PAGE, end - at))
-            at += len(rows)
-            for row in rows:
+            for n, row in enumerate(rows, at + 1):
                 text = plain(row)
-                if wanted(text):
+                if _passes(wanted, text, n):
                     print(text)
+            at += len(rows)
             if not rows:
                 break
         sys.stdout.flush()
         if not alive:
             return Exit.OK
         time.sleep(0.3)  # a turn of following: files that other processes write
+
+
+def _passes(wanted: Callable[[str], bool], text: str, line: int) -> bool:
+    try:
+        return wanted(text)
+    except TooSlowError as error:
+        sys.stdout.flush()
+        said = t("Line {n} and those after it were not tested.", n=f"{line:,}")
+        raise CommandError(f"{error} {said}") from None
 
 
 def tail_of(path: Path, most: int) -> list[str]:

@@ -7,12 +7,14 @@ runs one thread at a time). The log itself is only read; whoever shows it takes 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prl_tui.telemetry.line_set import BLOCK_LINES, LineSet
+from prl_tui.telemetry.slow_patterns import TooSlowError
 from prl_tui.telemetry.tail_first import TailFirst
 
 if TYPE_CHECKING:
@@ -132,7 +134,10 @@ class LineScan:
         if not self.counted or source.lines <= first:
             return ()
         rows = source.read_lines(first, source.lines - first)
-        return tuple(first + n for n in self.wanted.chosen(rows))
+        try:
+            return tuple(first + n for n in self.wanted.chosen(rows))
+        except TooSlowError:
+            return ()  # whoever shows it sees that the expression gave up
 
     def _forget(self) -> None:
         self.generation = self.source.generation
@@ -142,6 +147,10 @@ class LineScan:
     # --- the thread ----------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        with contextlib.suppress(TooSlowError):  # what was found stays; whoever shows it sees that it gave up
+            self._look_on()
+
+    def _look_on(self) -> None:
         while not self._over.is_set():
             if not self._count():
                 self._scan()

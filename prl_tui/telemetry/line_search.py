@@ -5,6 +5,7 @@ A batch of raw lines is tested at once; only where that may hit are its lines lo
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from prl_tui.telemetry.escapes import plain
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from prl_tui.telemetry.line_tests import LineTest
 
 BATCH = 512
+_TURN = 0.02
+"""Seconds of a batch after which the caller has its turn: a line may take long."""
 
 
 def find_line(
@@ -33,10 +36,16 @@ def find_line(
         lines = source.read_lines(first, count)
         order = range(len(lines) - 1, -1, -1) if backwards else range(len(lines))
         if test.may_hit(b"\n".join(lines)):
-            hit = next((index for index in order if test.hits(plain(lines[index]))), None)
-            if hit is not None:
-                yield first + hit
-                return
+            turn = time.monotonic() + _TURN
+            for index in order:
+                if test.hits(plain(lines[index])):
+                    yield first + index
+                    return
+                if time.monotonic() > turn:
+                    yield None
+                    if source.generation != generation:
+                        return
+                    turn = time.monotonic() + _TURN
         yield None
 
 

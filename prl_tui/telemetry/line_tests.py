@@ -14,7 +14,7 @@ from prl_tui.i18n import t
 from prl_tui.telemetry.escapes import plain, without_escapes
 from prl_tui.telemetry.line_index import LINE_LIMIT
 from prl_tui.telemetry.line_levels import LEVELS, TRIGGERS, Level, level_of
-from prl_tui.telemetry.slow_patterns import may_take_for_ever
+from prl_tui.telemetry.slow_patterns import BoundedPattern, TooSlowError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,30 +67,28 @@ class PatternTest:
     """A regular expression; upper and lower case are one unless it has capitals."""
 
     def __init__(self, needle: str, pattern: str) -> None:
-        """`needle`: as it was typed. ValueError, with a sentence, for what is no expression or may never end."""
+        """`needle`: as it was typed. ValueError, with a sentence, for what is no expression."""
         self.needle = needle
         folds = not any(letter.isupper() for letter in re.sub(r"\\.", "", pattern))
         try:
-            self._pattern = re.compile(pattern, re.IGNORECASE if folds else 0)
+            self.pattern = BoundedPattern(pattern, folds=folds)
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(t("{text}: not a regular expression: {reason}.", text=pattern, reason=error)) from None
-        if may_take_for_ever(pattern):
-            raise ValueError(
-                t("{text}: a repetition or a choice within a repetition, or a repetition behind the same one, may take for ever; "
-                  "write a+, not (a+)+ or a+a+.", text=pattern)
-            )  # fmt: skip
 
     def may_hit(self, lines: bytes) -> bool:  # noqa: ARG002
         """Whether a line of these raw ones may hit: only the lines themselves tell."""
         return True
 
     def hits(self, text: str) -> bool:
-        """Whether it matches somewhere in a plain line, of which the first 8 KiB are looked at."""
-        return self._pattern.search(text, 0, LINE_LIMIT) is not None
+        """Whether it matches somewhere in a plain line, of which the first 8 KiB are looked at; TooSlowError."""
+        return self.pattern.found(text, LINE_LIMIT)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it matches in a plain line, from and to."""
-        return (match.span() for match in self._pattern.finditer(text, 0, LINE_LIMIT) if match.end() > match.start())
+        """Where it matches in a plain line, from and to; nowhere in a line that takes too long."""
+        try:
+            return iter(self.pattern.spans(text, LINE_LIMIT))
+        except TooSlowError:
+            return iter(())
 
 
 class LevelTest:

@@ -13,6 +13,7 @@ from prl_tui import atomic, reasons
 from prl_tui.i18n import nt, t
 from prl_tui.machine import paths, viewer
 from prl_tui.telemetry import log_text
+from prl_tui.telemetry.slow_patterns import TooSlowError
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.cells import safe
 from prl_tui.tui.screens.dialogs import AskText, Question
@@ -131,6 +132,8 @@ def _write(app: PrlApp, view: LogView, path: Path) -> None:
             app.call_later(
                 app.tell, t("{path} cannot be written: {reason}.", path=path, reason=reasons.of(error)), "error"
             )
+        except TooSlowError as error:
+            app.call_later(app.tell, t("Not saved. {reason}", reason=error), "error")
         except log_text.AnotherLogError:
             left = t("Not saved: the log's screen was left meanwhile.")
             app.call_later(

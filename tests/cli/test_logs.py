@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -83,3 +84,22 @@ def test_follow_prints_wanted_lines_as_they_come_and_ends_with_the_run(start):
     assert (first, alive) == ("loss 0\n", True)
     assert rest.splitlines() == ["loss 1", "loss 2", " 9% loss bar"]
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", ".*.*y", ".*a.*a.*a.*q", "(a|b)*c", r"(?=(a+))\1*q"])
+@pytest.mark.parametrize("option", ["--grep", "--without"])
+def test_no_expression_hangs_the_command_line(tmp_path, option, pattern):
+    code = "print('a' * 30); print('first'); print('a' * 20000); print('a' * 40 + '!'); print('after')"
+    folder = launcher.start(paths.runs_dir(), Job((sys.executable, "-c", code), cwd=tmp_path))
+    ended(folder)
+    command = [*installed_script(), "logs", folder.id, option, pattern]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    if done.returncode:
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"prl-tui: {pattern}: takes too long")
+        assert re.search(r" Line [34] and those after it were not tested\.\n$", done.stderr)
+        assert "after" not in done.stdout
+    else:
+        matching = {line for line in ("a" * 30, "first", "after") if re.search(pattern, line)}
+        wanted = matching if option == "--grep" else {"a" * 30, "first", "after"} - matching
+        assert wanted <= set(done.stdout.splitlines())

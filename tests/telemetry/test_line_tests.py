@@ -33,35 +33,10 @@ def test_a_text_is_as_it_stands_and_re_begins_an_expression(typed, line, spans):
     [
         ("re:(", "(: not a regular expression: missing ), unterminated subpattern at position 0."),
         ("re:a{2", None),
-        (
-            "re:(a+)+$",
-            "(a+)+$: a repetition or a choice within a repetition, or a repetition behind the same one, may take for ever",
-        ),
-        ("re:(\\w+\\s*)*x", "(\\w+\\s*)*x: a repetition"),
-        ("re:(?:a+){2,}", "(?:a+){2,}: a repetition"),
-        ("re:(ab)+", None),
-        ("re:(a|aa)+$", "(a|aa)+$: a repetition or a choice"),
-        ("re:(a*b?)*x", "(a*b?)*x: a repetition or a choice"),
-        ("re:((ab){2,9}c)+", "((ab){2,9}c)+: a repetition or a choice"),
-        ("re:(?=(a+)+)b", "(?=(a+)+)b: a repetition or a choice"),
-        ("re:(a|b)+", None),
-        ("re:.*.*.*x", ".*.*.*x: a repetition"),
-        ("re:a*a*a*a*b", "a*a*a*a*b: a repetition"),
-        ("re:(.*)(.+)x", "(.*)(.+)x: a repetition"),
-        ("re:" + "a?" * 26 + "b", "a?a?"),
-        ("re:\\w+\\s+\\w+\\s+z", None),
-        ("re:loss=.*reward=.*", None),
-        ("re:: *.*error", None),
-        ("re:\\s*.*x", None),
-        ("re:^\\[rank\\d+\\]:.*Error$", None),
-        ("re:(foo|bar) +x(a{3})*", None),
-        ("re:(\\d+,){2}", None),
         ("re:[(]+)", "[(]+): not a regular expression"),
-        ("re:(a\\+)+", None),
-        ("re:([+])+", None),
     ],
 )
-def test_what_is_no_expression_or_may_never_end_is_refused_in_a_sentence(typed, said):
+def test_what_is_no_expression_is_refused_in_a_sentence(typed, said):
     if said is None:
         search_test(typed)
         return

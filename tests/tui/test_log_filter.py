@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from prl_tui.telemetry.line_index import LineIndex
@@ -217,3 +219,42 @@ async def test_a_large_log_can_be_filtered_while_its_end_is_all_that_is_counted(
         view.narrow(Shown())
         await pilot.pause()
         assert view.log_source.whole
+
+
+class SlowApp(LogApp):
+    def __init__(self, view):
+        super().__init__(view)
+        self.reasons = []
+
+    def on_log_view_gave_up(self, event):
+        self.reasons.append(event.reason)
+
+
+@pytest.mark.parametrize("pattern", [".*a.*a.*a.*q", "(a+)+$", "(a|a)*$"])
+@pytest.mark.parametrize("where", ["search", "only", "without"])
+async def test_an_expression_that_is_too_slow_is_taken_away_while_keys_answer(tmp_path, pattern, where):
+    path = tmp_path / "output.log"
+    path.write_bytes(b"start\n" * 100 + (b"a" * 8000 + b"!\n") * 200 + b"end\n" * 100)
+    app = SlowApp(LogView(LineIndex(path)))
+    view = app.view
+    async with app.run_test(size=(80, 24)) as pilot:
+        view.poll()
+        if where == "search":
+            view.search(f"re:{pattern}")
+        else:
+            view.narrow(Shown(**{where: search_test(f"re:{pattern}")}))
+        slowest = 0.0
+
+        def look():
+            nonlocal slowest
+            began = time.monotonic()
+            view.poll()
+            slowest = max(slowest, time.monotonic() - began)
+            return bool(app.reasons)
+
+        await until(pilot, look)
+        await pilot.press("home")
+        await until(pilot, lambda: view.scroll_offset.y == 0)
+        assert slowest < 1.5
+        assert app.reasons[0].startswith(f"{pattern}: takes too long")
+        assert (view.needle, bool(view.shown), view.filtered, view.hits) == ("", False, None, "")

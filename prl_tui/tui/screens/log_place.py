@@ -203,6 +203,12 @@ class LogPlace(Place):
         else:
             self.prl.tell(t("No warning lines here.") if event.level == "warning" else self._no_errors())
 
+    def on_log_view_gave_up(self, event: LogView.GaveUp) -> None:
+        """Say which expression was too slow."""
+        said = t("Not every line was tested; the search or filter is taken away.")
+        self.prl.tell(f"{event.reason} {said}", "error")
+        self._note(self.query_one(LogView))
+
     def _no_errors(self) -> str:
         """What helps where no line looks like an error: of a run that hangs only its stacks tell."""
         if self._one is not None and self._one.quiet is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -15,6 +15,7 @@ from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_scan import LineScan
 from prl_tui.telemetry.line_search import BATCH, find_line
 from prl_tui.telemetry.line_tests import ErrorTest, LevelTest, LineTest, PatternTest, SearchTest, TextTest, search_test
+from prl_tui.telemetry.slow_patterns import TooSlowError
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Span
 from prl_tui.tui.widgets.log_filter import FilterPane
@@ -56,6 +57,12 @@ class LogView(FilterPane):
         level: Level | None = None
         """What was looked for where it was no text."""
 
+    @dataclass
+    class GaveUp(LogPane.Changed):
+        """A regular expression took too long: it is no longer searched or filtered by, and not every line was tested."""
+
+        reason: str
+
     _test: SearchTest | None = None
     _count: LineScan | None = None
     """Finds all lines with the searched text."""
@@ -71,7 +78,10 @@ class LogView(FilterPane):
         self._count_hits()
         self.refresh()
         if self._test is not None:
-            self._look_for(self._test, backwards, from_here=True)
+            try:
+                self._look_for(self._test, backwards, from_here=True)
+            except TooSlowError:
+                self._drop_slow()
 
     def find_error(self, *, backwards: bool = False) -> None:
         """Go to the next line that looks like an error; `Searched` says where."""
@@ -106,7 +116,23 @@ class LogView(FilterPane):
             if got:
                 self._count.look()
             self._count.take()
+        self._drop_slow()
         return got
+
+    def _drop_slow(self) -> None:
+        """Take away what gave up: no count and no part of a log stands there that was not looked for everywhere."""
+        slow = [one for one in (self._test, self.shown.only, self.shown.without) if _gave_up(one)]
+        if not slow:
+            return
+        if _gave_up(self._test):
+            self.workers.cancel_group(self, "search")
+            self.search("")
+        only = None if _gave_up(self.shown.only) else self.shown.only
+        without = None if _gave_up(self.shown.without) else self.shown.without
+        self.narrow(replace(self.shown, only=only, without=without))
+        self.post_message(
+            self.GaveUp(self, next(str(one.pattern.error()) for one in slow if isinstance(one, PatternTest)))
+        )
 
     def stop_looking(self) -> None:
         """End what looks for lines on a thread."""
@@ -200,11 +226,14 @@ class LogView(FilterPane):
             start = await self._all_filtered(start)
         batch = BATCH if self.filtered is None else _FILTERED_BATCH
         turn = time.monotonic() + _SLICE_SECONDS
-        for found in find_line(source, test, start % max(1, source.lines), backwards, batch) if source else ():
-            hit = found
-            if time.monotonic() > turn:
-                await asyncio.sleep(0)
-                turn = time.monotonic() + _SLICE_SECONDS
+        try:
+            for found in find_line(source, test, start % max(1, source.lines), backwards, batch) if source else ():
+                hit = found
+                if time.monotonic() > turn:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic() + _SLICE_SECONDS
+        except TooSlowError:
+            return  # the next look at the log takes it away and says so
         if source is not self._source:
             return
         self._go_to_hit(test, hit, wrapped=hit is not None and (hit > start if backwards else hit < start))
@@ -238,3 +267,7 @@ class LogView(FilterPane):
     def spans(self, text: str) -> list[Span]:
         """Where the searched text is in a line."""
         return list(self._test.spans(plain(text))) if self._test is not None else []
+
+
+def _gave_up(test: LineTest | None) -> bool:
+    return isinstance(test, PatternTest) and test.pattern.gave_up
