@@ -149,11 +149,19 @@ def read_ended(folder: RunFolder) -> Ended | Broken | None:
 
     Where there was no room for one, what the last heartbeat says counts once nobody tries to write it any more.
     """
+    ended, unwritten = known_end(folder)
+    return None if unwritten and lock.held(folder.path / records.LOCK) else ended
+
+
+def known_end(folder: RunFolder) -> tuple[Ended | Broken | None, str]:
+    """How it ended, and why that is not written down ("" where it is), also while its supervisor waits for room.
+
+    Nothing of the run but that supervisor lives by then.
+    """
     record = records.read_record(folder.path / records.EXIT)
     if record is None:
-        said = last_word(folder)
-        return said[0] if said is not None and not lock.held(folder.path / records.LOCK) else None
-    return record if isinstance(record, Broken) else _ended(record)
+        return last_word(folder) or (None, "")
+    return record if isinstance(record, Broken) else _ended(record), ""
 
 
 def last_word(folder: RunFolder) -> tuple[Ended, str] | None:
@@ -162,7 +170,7 @@ def last_word(folder: RunFolder) -> tuple[Ended, str] | None:
     said = beat.get(records.LAST_WORD) if isinstance(beat, dict) else None
     record = said.get("record") if isinstance(said, dict) else None
     ended = _ended(record) if isinstance(record, dict) else None
-    return (ended, str(said.get("reason", ""))) if isinstance(ended, Ended) and isinstance(said, dict) else None
+    return (ended, str(said.get("reason") or "–")) if isinstance(ended, Ended) and isinstance(said, dict) else None
 
 
 def _ended(record: Mapping[str, object]) -> Ended | Broken:

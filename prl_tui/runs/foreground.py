@@ -6,15 +6,13 @@ import os
 import select
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
-from prl_tui.runs import lock, proctree, records
 from prl_tui.runs.folder import Ended, RunFolder, Started, last_word, read_ended, read_started
 from prl_tui.runs.state import is_supervised
-from prl_tui.runs.stop import Grace, stop
+from prl_tui.runs.stop import Grace, let_go, stop
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -30,9 +28,6 @@ _TURN = 0.05
 
 _HURRY = Grace(interrupt=0.0, terminate=5.0)
 """For the second Ctrl-C: TERM now, KILL five seconds later."""
-
-_LETS_GO = 2.0
-"""Seconds in which a supervisor leaves that waits for room."""
 
 _CHUNK = 1 << 18
 _CHUNKS = 16
@@ -118,22 +113,12 @@ class Stay:
             return ended
         started = read_started(self.folder)
         if (said := last_word(self.folder)) is not None:
-            self._let_go(started)
+            let_go(self.folder)
             return said[0]
         if isinstance(started, Started) and not is_supervised(self.folder, started):
             ended = read_ended(self.folder)
             return ended if isinstance(ended, Ended) else "lost"
         return None
-
-    def _let_go(self, started: object) -> None:
-        """The end cannot be written down and is known here: its supervisor need not wait for room any longer."""
-        if not isinstance(started, Started) or started.supervisor is None:
-            return
-        with suppress(OSError):
-            proctree.send(started.supervisor, signal.SIGTERM)
-        until = time.monotonic() + _LETS_GO
-        while lock.held(self.folder.path / records.LOCK) and time.monotonic() < until:
-            time.sleep(_TURN)  # no child of this process
 
     def _heed(self, number: int) -> Answer:
         if number == signal.SIGTERM:

@@ -281,15 +281,19 @@ def reason(one: Overview) -> str:
         return quiet.words(one.quiet)
     if one.late is not None:
         return quiet.late_words(one.late)
+    return " · ".join(part for part in (_why(one), one.status.unwritten) if part)
+
+
+def _why(one: Overview) -> str:
     return one.cause.words() if one.cause is not None else one.status.detail
 
 
 def reason_or_code(one: Overview) -> str:
     """`reason`; the exit code of a run that failed and of which nothing more is known."""
-    known, seen = reason(one), one.status
-    if known or seen.state not in {"failed", "finished-with-exit-error"} or seen.exit_code is None:
-        return known
-    return t("exit code {code}", code=seen.exit_code)
+    seen = one.status
+    if _why(one) or seen.state not in {"failed", "finished-with-exit-error"} or seen.exit_code is None:
+        return reason(one)
+    return " · ".join(part for part in (t("exit code {code}", code=seen.exit_code), seen.unwritten) if part)
 
 
 def as_data(one: Overview) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from prl_tui.core.smoke import Result, Seen, Wanted
 from prl_tui.core.value import replace
 from prl_tui.i18n import nt, t
 from prl_tui.machine import paths
-from prl_tui.runs.folder import Ended, RunFolder, read_ended
+from prl_tui.runs.folder import Ended, RunFolder, known_end
 from prl_tui.runs.state import ALIVE, RunStatus
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def result(folder: RunFolder, info: object, status: RunStatus, view: RunView, cw
     wanted = kept(info)
     if wanted is None or status.state in ALIVE:
         return None
-    ended = read_ended(folder)
+    ended, _ = known_end(folder)
     train = view.last_row
     known = train is not None and wanted.evaluated in train.values
     seen = Seen(

@@ -1,7 +1,8 @@
 """What a run is doing, told from its folder and this box alone, without any daemon to ask.
 
-The order of evidence: the exit record; the lock, which its supervisor holds for life; the supervisor's birth; the
-heartbeat. A pid is only looked at where host, boot and PID namespace are those of this process.
+The order of evidence: the exit record, or what the heartbeat says in its place; the lock, which its supervisor holds
+for life; the supervisor's birth; the heartbeat. A pid is only looked at where host, boot and PID namespace are those
+of this process.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from prl_tui.runs.folder import (
     RunFolder,
     Started,
     explain,
-    last_word,
+    known_end,
     number,
-    read_ended,
     read_log_end,
     read_started,
 )
@@ -79,6 +79,8 @@ class RunStatus:
     """Its start by `steady.seconds`, where this box has not been restarted since."""
     lasted: float | None = None
     """Seconds from its start to its end."""
+    unwritten: str = ""
+    """Where its end is known, but stands in no exit record: the sentence that says why."""
 
     @property
     def seconds(self) -> float | None:
@@ -102,10 +104,10 @@ def status(
     `training_done`: whether its logs show that training was done, which makes an exit code other than 0 harmless.
     `logged`: whether a first step was seen, which makes `starting` into `running`. A callable is asked if needed.
     """
-    ended = read_ended(folder)
+    ended, unwritten = known_end(folder)
     started = read_started(folder)
     if isinstance(ended, Ended):
-        return _ended(ended, started, training_done)
+        return _ended(ended, started, training_done, unwritten)
     if isinstance(started, Broken):
         return _broken(folder, started)
     if started is None:
@@ -115,9 +117,9 @@ def status(
     elif is_supervised(folder, started):
         seen = _alive(folder, started, logged)
     else:
-        ended = read_ended(folder)  # again: it may have ended between the two looks
+        ended, unwritten = known_end(folder)  # again: it may have ended between the two looks
         if isinstance(ended, Ended):
-            return _ended(ended, started, training_done)
+            return _ended(ended, started, training_done, unwritten)
         seen = _lost(folder, started)
     if isinstance(ended, Broken) and seen.state not in ALIVE:
         return replace(seen, state="unknown", detail=explain(ended))
@@ -158,7 +160,10 @@ def _age(folder: RunFolder, beat: Mapping[str, object]) -> float | None:
 
 
 def _ended(
-    ended: Ended, started: Started | Broken | None, training_done: bool | Callable[[], bool | None] | None
+    ended: Ended,
+    started: Started | Broken | None,
+    training_done: bool | Callable[[], bool | None] | None,
+    unwritten: str,
 ) -> RunStatus:
     where = started if isinstance(started, Started) else None
     return RunStatus(
@@ -172,6 +177,7 @@ def _ended(
         signal=ended.signal,
         detail=_end_detail(ended),
         lasted=ended.seconds,
+        unwritten=t("Its end is not written down: {reason}", reason=reasons.told(unwritten)) if unwritten else "",
     )
 
 
@@ -261,12 +267,7 @@ def _far(folder: RunFolder, started: Started) -> RunStatus:
 def _alive(folder: RunFolder, started: Started, logged: bool | Callable[[], bool]) -> RunStatus:
     beat = _beat(folder)
     age = _age(folder, beat)
-    said = last_word(folder)
-    detail = (
-        t("It has ended, but its end cannot be written down: {reason}", reason=reasons.told(said[1]))
-        if said
-        else _beat_detail(beat)
-    )
+    detail = _beat_detail(beat)
     if age is not None and age > _SILENT:
         detail = t("Its supervisor has not reported for {n} s", n=round(age))
     if isinstance(records.read_record(folder.path / records.STOP), dict):

@@ -6,6 +6,7 @@ import getpass
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,7 @@ from prl_tui.runs.folder import (
     RunFolder,
     Started,
     explain,
+    last_word,
     number,
     read_ended,
     read_log_end,
@@ -33,6 +35,9 @@ Code = Literal["asked", "swept", "ended", "elsewhere", "unknown", "denied"]
 
 _TURN = 0.05
 """Seconds between two looks while waiting."""
+
+_LETS_GO = 2.0
+"""Seconds in which a supervisor leaves that waits for room."""
 
 _READ_WITHIN = 5.0
 """Seconds in which the log of a dead supervisor is read to its end, once nothing of the run lives."""
@@ -86,6 +91,9 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
     grace = grace or Grace()
     if isinstance(read_ended(folder), Ended):
         return StopResult("ended", t("Run {id} has ended already", id=folder.id))
+    if last_word(folder) is not None:
+        let_go(folder)
+        return StopResult("ended", t("Run {id} has ended already", id=folder.id))
     started = read_started(folder)
     if not isinstance(started, Started):
         reason = explain(started) if isinstance(started, Broken) else t("there is no record of it")
@@ -99,6 +107,21 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
     if is_supervised(folder, started):
         return _ask(folder, request)
     return _sweep(folder, started, grace, request)
+
+
+def let_go(folder: RunFolder) -> None:
+    """For an end that is known and cannot be written down: its supervisor need not wait for room any longer.
+
+    Blocks for 2 s at most. It tries once more to write, and is left alone where it is another place's.
+    """
+    started = read_started(folder)
+    if not isinstance(started, Started) or started.supervisor is None or not started.is_at(here()):
+        return
+    with suppress(OSError):
+        proctree.send(started.supervisor, signal.SIGTERM)
+    until = time.monotonic() + _LETS_GO
+    while lock.held(folder.path / records.LOCK) and time.monotonic() < until:
+        time.sleep(_TURN)  # no child of this process
 
 
 def progress(folder: RunFolder) -> tuple[Left, ...]:

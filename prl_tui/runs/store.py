@@ -14,9 +14,9 @@ from prl_tui import reasons
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs import lock, records
-from prl_tui.runs.folder import RunFolder, number
+from prl_tui.runs.folder import RunFolder, last_word, number
 from prl_tui.runs.state import ALIVE, status
-from prl_tui.runs.stop import leftovers
+from prl_tui.runs.stop import leftovers, let_go
 
 LAST = "last"
 """What a person writes for the newest run."""
@@ -111,7 +111,7 @@ def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
 def why_kept(folder: RunFolder) -> Kept | None:
     """Why a run may not be deleted: it lives, or may live elsewhere, or processes outlived it."""
     seen = status(folder)
-    if seen.state in ALIVE or lock.held(folder.path / records.LOCK):
+    if seen.state in ALIVE or (not seen.unwritten and lock.held(folder.path / records.LOCK)):
         return Kept(t("Run {id} is alive; stop it first", id=folder.id))
     if leftovers(folder):
         return Kept(t("Processes of run {id} are still alive; prl-tui sweep ends them", id=folder.id))
@@ -123,6 +123,8 @@ def remove(folder: RunFolder) -> Kept | None:
     kept = why_kept(folder)
     if kept is not None:
         return kept
+    if last_word(folder) is not None and lock.held(folder.path / records.LOCK):
+        let_go(folder)  # else its supervisor would try on to write into a folder that is gone
     hidden = folder.path.with_name(f".{folder.id}.removed")  # what still writes there finds no folder any more
     try:
         folder.path.rename(hidden)

@@ -107,6 +107,14 @@ def bar(share: float, cells: int) -> str:
 
 def health(one: Overview) -> tuple[str, str]:
     """What a person should know first, and its tone: good, warn, bad or nothing."""
+    text, tone = _health(one)
+    if not one.status.unwritten:
+        return text, tone
+    first, *others = text.split(GAP)  # where things stay matters less than what is missing there
+    return GAP.join((first, one.status.unwritten, *others)), tone if tone == "bad" else "warn"
+
+
+def _health(one: Overview) -> tuple[str, str]:
     status, view = one.status, one.view
     if status.state == "failed" or one.cause is not None:
         return _failure(one), "bad"

@@ -13,12 +13,15 @@ import termios
 
 import pytest
 
-from prl_tui.runs import guardian, launcher
+from prl_tui.runs import guardian, launcher, store, sweep
+from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder, read_ended
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.logpump import LogPump, open_log
+from prl_tui.runs.overview import overview
 from prl_tui.runs.signals import STOP_SIGNALS
 from prl_tui.runs.state import status
+from prl_tui.tui.run_words import health
 from tests import odd_program
 from tests.runs.helpers import (
     PROGRAMS,
@@ -99,7 +102,7 @@ def test_the_exit_record_waits_for_room_and_nobody_reads_the_run_as_lost(small, 
     (pids / "go").touch()
     until(lambda: not is_living(leader), "its end")
     supervisor = supervisor_of(folder)
-    assert status(folder).state == "starting"
+    until(lambda: status(folder).unwritten, "the word about it")
     assert is_living(supervisor)
     (small / "ballast").unlink()
     assert ended(folder).state == "finished"
@@ -259,12 +262,61 @@ def test_an_end_that_cannot_be_written_down_is_known_once_a_signal_ends_the_wait
     until(lambda: folder.output.stat().st_size, "its first line")
     fill(small / "ballast")
     (pids / "go").touch()
-    until(lambda: "cannot be written down: No space left on device" in status(folder).detail, "the word about it")
+    until(lambda: "is not written down: No space left on device" in status(folder).unwritten, "the word about it")
     supervisor = supervisor_of(folder)
     os.kill(supervisor, signal.SIGTERM)
     until(lambda: not is_living(supervisor), "its end", 3)
     assert (status(folder).state, status(folder).exit_code) == ("finished", 0)
     assert not (folder.path / "exit.json").exists()
+
+
+@pytest.fixture
+def unwritten(small, pids):
+    """A run that failed with 7 on a disk that stays full; its supervisor waits for room."""
+    program = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\nsys.exit(7)\n"
+    folder = launcher.start(small / "prl-tui/runs", Job((sys.executable, "-c", program, str(pids / "go"))))
+    until((folder.path / "heartbeat").exists, "its first heartbeat")
+    fill(small / "ballast")
+    (pids / "go").touch()
+    until(lambda: status(folder).state == "failed", "its end")
+    yield folder
+    stopping.stop(folder)
+
+
+@pytest.mark.slow
+def test_every_command_tells_an_unwritten_end_at_once(small, unwritten):
+    told = "Its end is not written down: No space left on device"
+    for words in (["--plain"], ["--exit-on", "finished"], ["--json"]):
+        process = cli(small, "watch", "last", *words)
+        out, _ = process.communicate(timeout=30)
+        assert process.returncode == 7, words
+        assert told in out, words
+    listed, _ = cli(small, "runs").communicate(timeout=30)
+    assert "failed" in listed
+    assert f"exit code 7 · {told}" in listed
+    (seen,) = json.loads(cli(small, "runs", "--json").communicate(timeout=30)[0])
+    assert (seen["state"], seen["exit_code"]) == ("failed", 7)
+    assert is_living(supervisor_of(unwritten)), "nobody who looks ends the wait for room"
+    out, _ = cli(small, "stop", "last").communicate(timeout=30)
+    assert "had ended before" in out
+    assert not is_living(supervisor_of(unwritten))
+    assert (status(unwritten).state, status(unwritten).exit_code) == ("failed", 7)
+
+
+def test_a_screen_says_that_an_end_is_not_written_down(unwritten):
+    text, tone = health(overview(unwritten))
+    assert text.startswith("✗ exit code 7")
+    assert "Its end is not written down: No space left on device" in text
+    assert tone == "bad"
+
+
+def test_a_run_whose_end_is_not_written_down_can_be_deleted_and_its_supervisor_leaves(unwritten):
+    supervisor = supervisor_of(unwritten)
+    assert sweep.find(unwritten.path.parent) == []
+    assert store.why_kept(unwritten) is None
+    assert store.remove(unwritten) is None
+    assert not is_living(supervisor)
+    assert list(unwritten.path.parent.iterdir()) == []
 
 
 def test_a_wait_for_room_ends_by_itself(tmp_path, monkeypatch):

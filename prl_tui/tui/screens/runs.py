@@ -164,11 +164,12 @@ class RunNote(StillRows, can_focus=False):
 def _why(one: Overview) -> Piece:
     """The cause of a failure; else its state, how far it came and its code."""
     text = overview.reason(one)
-    if text:
+    if text and text != one.status.unwritten:
         return text, "warning" if one.quiet is not None else "error" if one.status.state == "failed" else "muted"
     code = one.status.exit_code
     told = [one.what, overview.state_word(one.status.state).partition(" ")[2], overview.progress_words(one)]
     told.append(t("exit code {code}", code=code) if code is not None else "")
+    told.append(one.status.unwritten)
     return " · ".join(part for part in told if part), "muted"
 
 
