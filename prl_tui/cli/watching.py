@@ -261,6 +261,6 @@ def verdict(one: Overview) -> list[str]:
         lines.append(("✓ " if one.smoke.passed else "✗ ") + one.smoke.words())
         if one.smoke.passed:
             lines.append("  " + t("the full run: prl-tui launch {id} --promote", id=one.id))
-    why = one.status.detail if one.cause is None else ""  # the cause comes below
+    why = status.detail if one.cause is None else ""  # the cause comes below
     lines += [f"  {plain(part)}" for part in (why, status.unwritten) if part]
     return lines

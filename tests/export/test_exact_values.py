@@ -264,6 +264,17 @@ def test_bytes_that_are_no_text_are_refused_with_one_sentence(script: Callable[.
     assert "workdir" in line
 
 
+@pytest.mark.parametrize("name", ["bash", "slurm", "oneline"])
+def test_shellcheck_takes_no_text_for_a_word_of_the_shell(name: str) -> None:
+    """SC1010 and SC1083, by shellcheck; the words as bash lists them. Drawn texts hold one in one of some thirty runs."""
+    reserved = subprocess.run(["bash", "-c", "compgen -k"], capture_output=True, text=True, check=True).stdout.split()
+    assert "then" in reserved
+    text = FORMATS[name](plan.build(in_words(reserved).config)).text
+    words = [shellcheck(), *(["--shell=sh"] if name == "oneline" else []), "-"]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=60)
+    assert done.stdout == ""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bash", "slurm"])
 def test_shellcheck_finds_nothing_in_scripts_that_carry_such_texts(name: str, few: list[str]) -> None:

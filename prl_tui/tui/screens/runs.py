@@ -24,6 +24,7 @@ from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
+    from prl_tui.runs.folder import RunFolder
     from prl_tui.tui.app import PrlApp
 
 MOST = 300
@@ -293,13 +294,25 @@ class RunsScreen(Place):
             return
 
         def answered(yes: bool | None) -> None:
-            if yes:
-                kept = store.remove(folder)
-                self.prl.tell(kept.sentence if kept is not None else t("run {id} is deleted", id=folder.id))
-                self._read()
+            if yes:  # beside the screen: a supervisor that waits for room takes a moment to leave
+                self.run_worker(
+                    lambda: self._remove(folder),
+                    name="delete",
+                    description="delete a run",
+                    thread=True,
+                    exit_on_error=False,
+                )
 
         question = t("Delete run {id} with its logs? Checkpoints elsewhere stay.", id=one.id)
         self.app.push_screen(Question(question, t("delete"), t("keep it"), str(folder.path)), answered)
+
+    def _remove(self, folder: RunFolder) -> None:
+        from prl_tui.runs import store
+
+        kept = store.remove(folder)
+        said = kept.sentence if kept is not None else t("run {id} is deleted", id=folder.id)
+        self.app.call_later(self.prl.tell, said)
+        self.app.call_later(self._read)
 
     def action_sweep(self) -> None:
         """Look for processes that outlived their run; ask before they are ended."""
