@@ -12,8 +12,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
 _SETTING = re.compile(r"(?:--?[A-Za-z][\w-]*|[A-Za-z_]\w*)=[^=]*", re.ASCII)
 """A word with a bare `=`: zsh expands =NAME, and shellcheck takes `0=` and `a+=` for assignments (SC2191)."""
 _RESERVED = frozenset(
-    ("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select")
-    + ("function", "time", "coproc")
+    {"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"}
+    | {"select", "function", "time", "coproc"}
 )
 """Words that a shell reads as its own where a command may begin; shellcheck calls a bare `then` or `done` a slip (SC1010)."""
 _CURLED = re.compile("[\u2018\u2019]+")
