@@ -37,15 +37,12 @@ class Companion:
         self.pid: int | None = None
         self.next_at: float | None = 0.0
         """When it is to be started; None while it runs, and once nobody will start it any more."""
-        self.is_new = True
-        """Whether it was never started: then it is worth it for a run that is over too, since it has the run's making
-        written down."""
         self._begun = 0.0
         self._deaths = 0
 
     def start(self, now: float, inherited: Sequence[int]) -> None:
         """Start it, with these descriptors; where the system refuses, it is tried again later."""
-        self.next_at, self._begun, self.is_new = None, now, False
+        self.next_at, self._begun = None, now
         os.lseek(self._given, 0, os.SEEK_SET)
         heritage = ["--heir", ",".join(map(str, (os.getpid(), *inherited)))] if inherited else []
         around = {name: value for name, value in os.environ.items() if name != records.MARKER}

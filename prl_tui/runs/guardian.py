@@ -102,6 +102,7 @@ class Guardian:
 
     def loop(self) -> None:
         """Watch until nothing of the run is left."""
+        self._accompany()  # before the first byte is read: from then on the log has an heir; also of a run that is over by now
         while not self._is_over():
             numbers = self._wait()
             self._reap()
@@ -247,7 +248,7 @@ class Guardian:
     def _accompany(self) -> None:
         if self._companion is None or self._companion.next_at is None or time.monotonic() < self._companion.next_at:
             return
-        if self.wait_status is None or self._companion.is_new:  # else it is not worth it
+        if self.wait_status is None:  # else it is not worth it
             inherited = () if self._pipe is None else (self._pipe, self._pump.tank, self._pump.log)
             self._companion.start(time.monotonic(), inherited)
         else:
