@@ -6,6 +6,7 @@ what KillUserProcesses says. Needs root, overlayfs and libpam-systemd.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -78,8 +79,9 @@ class Box:
     def _first(self) -> int | None:
         found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
         for pid in found.stdout.split():
-            if Path(f"/proc/{pid}/comm").read_text().strip() == "systemd":
-                return int(pid)
+            with contextlib.suppress(OSError):  # a shell's helper that was there a moment ago
+                if Path(f"/proc/{pid}/comm").read_text().strip() == "systemd":
+                    return int(pid)
         return None
 
     def run(self, *words: str, check: bool = True) -> str:
@@ -112,7 +114,14 @@ class Box:
         os.kill(self.first, 9)
         self.process.wait(20)
         for folder, _, _ in os.walk(self.group, topdown=False):
-            until(lambda folder=folder: not Path(folder).rmdir(), "an empty group")
+            until(lambda folder=folder: is_removed(folder), f"that the group {folder} is empty")
+
+
+def is_removed(folder: str) -> bool:
+    """Whether the control group could be taken away: the kernel refuses while a process is on its way out of it."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+    return not Path(folder).exists()
 
 
 def may_boot(folder: Path) -> bool:

@@ -51,12 +51,13 @@ def until(condition, what, deadline=DEADLINE):
 
 
 def is_living(pid):
-    """Judged apart from the code under test: there and no zombie."""
+    """Judged apart from the code under test: there, and not all of its threads have ended."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] not in "ZX"
+        threads = [entry.read_text() for entry in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:  # it went while it was looked at
+        return Path(f"/proc/{pid}").exists() and is_living(pid)
+    # a process that was killed shows its main thread as a zombie while others are still on their way out
+    return any(text.rpartition(")")[2].split()[0] not in "ZX" for text in threads)
 
 
 def marked(root):

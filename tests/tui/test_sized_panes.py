@@ -39,6 +39,14 @@ def regions(place):
 
 async def press(pilot, *keys):
     await pilot.press(*keys)
+    await laid_out(pilot)
+
+
+async def laid_out(pilot):
+    """Until the screen stands as its styles say: a style that was set is laid out with a later frame."""
+    await pilot.pause()
+    screen = pilot.app.screen
+    await wait_for(pilot, lambda: not (screen._layout_required or screen._layout_widgets), "the layout")
     await pilot.pause()
 
 
@@ -47,7 +55,7 @@ async def drag(pilot, start, end):
     for kind, (x, y), button in ((MouseDown, start, 1), (MouseMove, end, 1), (MouseUp, end, 1)):
         event = kind(None, x, y, 0, 0, button, False, False, False, screen_x=x, screen_y=y)
         pilot.app.screen._forward_event(event)
-        await pilot.pause()
+        await laid_out(pilot)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (200, 60)])
@@ -89,7 +97,7 @@ async def test_each_size_of_terminal_keeps_its_own(box):
             assert [one.message for one in pilot.app._notifications if "no border to move" in str(one.message)]
             await wait_for(pilot, lambda: regions(place)["#gpus"].height in range(17, 22), "one pane")
             await pilot.resize_terminal(200, 60)
-            await pilot.pause()
+            await laid_out(pilot)
             assert not place.query_one("#gpus").styles.inline.has_rule("height")
             await pilot.resize_terminal(120, 40)
             await wait_for(pilot, lambda: regions(place) == chosen, "what was chosen")

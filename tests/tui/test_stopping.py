@@ -81,7 +81,12 @@ async def test_what_a_dead_supervisor_left_behind_can_be_stopped(app, start):
         await opened(pilot, folder, "watch")
         started = read_started(folder)
         os.kill(started.supervisor[0], signal.SIGKILL)
-        await wait_for(pilot, lambda: pilot.app.screen._one.status.state == "lost", "its loss")
+
+        def is_lost():
+            one = pilot.app.screen._one  # None until the screen has read it
+            return one is not None and one.status.state == "lost"
+
+        await wait_for(pilot, is_lost, "its loss")
         assert proctree.is_alive(started.leader)
         await pilot.press("x")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")

@@ -63,12 +63,12 @@ class SizedPanes(Place):
         if self._alone():
             return
         upper = self.has_class("-on-gpus") or self.has_class("-on-curves") or self.query_one("#gpus").has_focus
-        self._share(rows=self.query_one("#upper").outer_size.height + (by if upper else -by))
+        self._share(rows=self._rows() + (by if upper else -by))
 
     def action_widen(self, by: int) -> None:
         """More or fewer columns for the GPUs; the curves have the rest."""
         if not self._alone():
-            self._share(columns=self.query_one("#gpus").outer_size.width + by * STEP)
+            self._share(columns=self._columns() + by * STEP)
 
     def action_even(self) -> None:
         """The layout's own shares again, at this class of terminal size."""
@@ -91,6 +91,16 @@ class SizedPanes(Place):
             [name for start, name in self.HORIZONTAL_BREAKPOINTS or () if start <= width][-1],
             [name for start, name in self.VERTICAL_BREAKPOINTS or () if start <= height][-1],
         )
+
+    # what was chosen comes first: of two keys in one moment, the second finds the screen before it was drawn anew
+
+    def _rows(self) -> int:
+        chosen = self.prl.pane_shares.get(self._size_class(), Shares()).rows
+        return self.query_one("#upper").outer_size.height if chosen is None else self._fitting_rows(chosen)
+
+    def _columns(self) -> int:
+        chosen = self.prl.pane_shares.get(self._size_class(), Shares()).columns
+        return self.query_one("#gpus").outer_size.width if chosen is None else self._fitting_columns(chosen)
 
     def _share(self, rows: int | None = None, columns: int | None = None) -> None:
         key = self._size_class()
