@@ -120,7 +120,7 @@ class Box:
 def is_removed(folder: str) -> bool:
     """Whether the control group could be taken away: the kernel refuses while a process is on its way out of it."""
     with contextlib.suppress(OSError):
-        os.rmdir(folder)
+        Path(folder).rmdir()
     return not Path(folder).exists()
 
 
