@@ -7,6 +7,7 @@ what KillUserProcesses says. Needs root, overlayfs and libpam-systemd.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pwd
@@ -136,9 +137,11 @@ def may_boot(folder: Path) -> bool:
 def box(request, tmp_path):
     if not may_boot(tmp_path):
         pytest.skip("no namespace with an overlay can be made here")
-    found = Box(tmp_path, request.param)
-    yield found
-    found.close()
+    with Path("/run/lock/prl-tui-test-logout").open("w") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)  # two of them share one hierarchy of control groups: sessions would not end
+        found = Box(tmp_path, request.param)
+        yield found
+        found.close()
 
 
 @pytest.mark.parametrize("box", ["yes"], indirect=True)
