@@ -66,6 +66,11 @@ def screen(app):
     return "\n".join(line.rstrip() for line in lines(app))
 
 
+async def sees(pilot, text):
+    """Wait until a text is drawn: what a widget knows is on the screen a moment later."""
+    await wait_for(pilot, lambda: text in screen(pilot.app), f"{text!r} on the screen")
+
+
 def text_of(widget):
     """What is drawn where a widget is."""
     from rich.cells import cell_len, set_cell_size
@@ -77,6 +82,11 @@ def text_of(widget):
         rest = line[len(left) :] if cell_len(left) == region.x else line[region.x :]
         found.append(set_cell_size(rest, region.width).rstrip())
     return "\n".join(found)
+
+
+async def shows(pilot, widget, text):
+    """Wait until a widget shows a text."""
+    await wait_for(pilot, lambda: text in text_of(widget), f"{text!r} in {widget}")
 
 
 def row_of(widget, text):

@@ -17,7 +17,7 @@ from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.settings_form import SettingsForm
 from prl_tui.tui.widgets.verdict_view import VerdictView, _shown, hidden_findings, lines
-from tests.tui.driving import click_text, configure, screen, text_of, type_text, wait_for
+from tests.tui.driving import click_text, configure, screen, sees, shows, text_of, type_text, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
 BATCH, GENERATIONS = "per_device_train_batch_size", "num_generations"
@@ -44,7 +44,7 @@ async def test_a_preset_is_chosen_by_keyboard(app, size):
         await wait_for(pilot, lambda: place.form.has_focus, "the form under the keys again")
         assert value(place, GENERATIONS) == 4
         assert "▸ high-throughput" in text_of(place.presets) if size == WIDE else True
-        assert "prl-grpo/high-throughput-4gpu" in screen(pilot.app)
+        await sees(pilot, "prl-grpo/high-throughput-4gpu")
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])
@@ -247,7 +247,7 @@ async def test_a_yes_or_no_turns_by_enter_and_keeps_the_programs_words(app):
         await pilot.press("enter")
         await wait_for(pilot, lambda: value(place, "log_completions") is False, "no")
         assert not place.form.typing
-        assert "false" in text_of(place.form)
+        await shows(pilot, place.form, "false")
 
 
 async def test_a_shows_every_setting_and_hides_the_rest_again(app):
@@ -274,13 +274,13 @@ async def test_slash_finds_a_setting_by_key_label_or_variable(app, size, needle)
         finder = place.query_one("#finder")
         await wait_for(pilot, lambda: finder.value == needle, "the needle typed")
         assert finder.region.height >= 1, "what is typed is seen"
-        assert needle in text_of(finder)
+        await shows(pilot, finder, needle)
         await wait_for(pilot, lambda: place.form.key == "lora_alpha", "the setting found")
         await pilot.press("enter")
         await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
         assert place.form.has_focus
         assert place.form.key == "lora_alpha"
-        assert "LoRA alpha" in text_of(place.form)
+        await shows(pilot, place.form, "LoRA alpha")
 
 
 async def test_a_search_without_a_hit_leaves_the_form_usable(app):
@@ -310,7 +310,7 @@ async def test_what_differs_from_the_preset_shows_the_old_value_and_who_changed_
         place = await open_on(pilot, GENERATIONS)
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: "← 2" in text_of(place.form), "the old value")
-        assert "1 changed" in text_of(place.form)
+        await shows(pilot, place.form, "1 changed")
         await pilot.press("5", "enter", "f")
         await wait_for(pilot, lambda: "fix" in text_of(place.form), "who changed it")
         place.session.load(place.session.config.with_values({BATCH: "8"}, Source.ENVIRONMENT, {BATCH: "PRL_X"}))
@@ -334,7 +334,7 @@ async def test_pasted_text_goes_into_the_field_under_the_cursor(app):
         place.form.post_message(events.Paste("/m/通义 千\n"))
         await wait_for(pilot, lambda: value(place, "model") == "/m/通义 千", "the pasted path")
         await pilot.press("enter")
-        assert "/m/通义 千" in text_of(place.form)
+        await shows(pilot, place.form, "/m/通义 千")
         place.form.go_to(GENERATIONS)
         await pilot.pause()
         place.form.post_message(events.Paste("4\n"))
@@ -452,7 +452,7 @@ async def test_d_shows_the_whole_verdict_where_only_three_lines_are_in_sight(app
         place = await open_on(pilot, GENERATIONS)
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: "✗ 2 errors" in text_of(place.verdict), "two errors")
-        assert "more" in text_of(place.verdict)
+        await shows(pilot, place.verdict, "more")
         await pilot.press("d")
         await wait_for(pilot, lambda: "generations 3 → 4" in text_of(place.verdict), "every way out")
         assert text_of(place.verdict).count("✗") > 2
@@ -491,7 +491,7 @@ async def test_every_row_of_a_long_verdict_is_reached_by_keyboard(app, size):
             await pilot.press("down")
             assert view.cursor == y
             assert y in seen_rows(place)
-            assert view._lines[y].text[:20].strip() in text_of(view)
+            await shows(pilot, view, view._lines[y].text[:20].strip())
         await pilot.press("down")
         assert view.cursor == view.count() - 1
         await pilot.press(*["up"] * view.count())
@@ -646,7 +646,7 @@ async def test_the_head_says_that_the_box_is_still_looked_at_until_all_is_known(
         await wait_for(pilot, lambda: "errors on this box" in text_of(place.verdict), "the count")
         assert "looking" not in text_of(place.verdict)
         errors = sum(finding.severity == "error" for finding in place.session.verdict.here)
-        assert f"✗ {errors} errors on this box" in text_of(place.verdict)
+        await shows(pilot, place.verdict, f"✗ {errors} errors on this box")
 
 
 async def test_another_preset_and_another_folder_are_looked_at_anew(app, gate):
@@ -656,14 +656,14 @@ async def test_another_preset_and_another_folder_are_looked_at_anew(app, gate):
         await wait_for(pilot, lambda: "can launch here" in text_of(place.verdict), "all of the first one")
         place.form.go_to("seed")
         await pilot.press("7")
-        assert "can launch here" in text_of(place.verdict), "nothing is looked up for a seed"
+        await shows(pilot, place.verdict, "can launch here")
         await pilot.press("enter")
         gate.clear()
         place.session.choose("minionerec-rl", "four-gpu")
         place.update()
         await wait_for(pilot, lambda: "… looking at this box" in text_of(place.verdict), "it is looked at")
         await asyncio.sleep(1.5)  # longer than a turn
-        assert "… looking at this box" in text_of(place.verdict)
+        await shows(pilot, place.verdict, "… looking at this box")
         gate.set()
         await wait_for(pilot, lambda: "errors on this box" in text_of(place.verdict), "the count")
 

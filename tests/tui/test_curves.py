@@ -7,7 +7,7 @@ import pytest
 from prl_tui.telemetry.series import Series
 from prl_tui.tui.app import PrlApp
 from prl_tui.tui.curves import charts, in_sight
-from tests.tui.driving import screen, wait_for
+from tests.tui.driving import screen, sees, wait_for
 
 FOUND = {name: Series.of([(1, 1.0)]) for name in ("kl", "eval_loss", "reward", "loss", "grad_norm")}
 
@@ -53,4 +53,4 @@ async def test_a_bare_logs_reward_is_a_curve_and_2_shows_the_next(tmp_path, size
         for name in ("reward", "kl") if size[0] < 100 else ("kl", "reward"):
             await pilot.press("2")
             await wait_for(pilot, lambda name=name: f" {name} " in screen(app) or f"│{name} " in screen(app), name)
-        assert "2  next curve" in screen(app)
+        await sees(pilot, "2  next curve")

@@ -17,7 +17,7 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.tui.app import PrlApp
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.gpu_pane import GpuPane
-from tests.tui.driving import lines, screen, text_of, wait_for
+from tests.tui.driving import lines, screen, shows, text_of, wait_for
 from tests.tui.gpu_box import SIZES, running
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ async def test_ranks_stand_beside_the_gpus_where_the_driver_sees_their_processes
             pane = await pane_of(pilot)
             await at_each_size(pilot, pane, ["98 %", "r0   2", "r1   6"])
             await wait_for(pilot, lambda: rows_of(pane) == {"2": "r0", "6": "r1"}, "only the run's GPUs")
-            assert "this run's 2 of 8" in text_of(pane)
+            await shows(pilot, pane, "this run's 2 of 8")
             await pilot.press("b")
             await wait_for(pilot, lambda: "all 8 of the box" in text_of(pane), "the whole box")
             assert list(rows_of(pane)) == list("01234567")
@@ -82,7 +82,7 @@ async def test_ranks_stand_beside_the_gpus_where_the_driver_sees_their_processes
             details = [f"r1 → pid {pids[1]} → GPU-00000000-0000-4000-8000-000000000006", "! not of this run"]
             for words in [*details, "held down by: power cap"]:
                 await wait_for(pilot, lambda one=words: one in text_of(pane), words)
-            assert "! shared" in text_of(pane), "a stranger on the run's GPU"
+            await shows(pilot, pane, "! shared")
 
 
 async def test_in_a_container_a_ranks_own_environment_tells_its_gpu(box):
@@ -210,7 +210,7 @@ async def test_while_the_driver_hangs_for_20_s_values_tell_their_age_and_keys_wo
             await wait_for(pilot, lambda: "98 %" in text_of(pane), "the numbers")
             box.set(*busy(0, 1), "* slow_ms 20000")
             await wait_for(pilot, lambda: "s old" in text_of(pane), "their age")
-            assert "98 %" in text_of(pane)
+            await shows(pilot, pane, "98 %")
             await wait_for(pilot, lambda: "has not answered" in text_of(pane), "why", 15)
             for size in SIZES:
                 await pilot.resize_terminal(*size)

@@ -15,7 +15,7 @@ from prl_tui.tui.app import PrlApp
 from prl_tui.tui.screens.dialogs import Question
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
-from tests.tui.driving import click_text, configure, screen, text_of, wait_for
+from tests.tui.driving import click_text, configure, screen, sees, shows, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
 
@@ -78,7 +78,7 @@ async def test_on_a_small_screen_the_gpus_are_one_line(on_box):
         place = await configure(pilot)
         line = place.query_one("#gpu-line")
         await wait_for(pilot, lambda: "8 GPUs" in text_of(line), "the count")
-        assert "1 busy" in text_of(line)
+        await shows(pilot, line, "1 busy")
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])
@@ -86,7 +86,7 @@ async def test_without_a_driver_one_sentence_says_why_and_a_gpu_job_is_refused(o
     app = on_box(environment=nvml_stub.without_library())
     async with app.run_test(size=size) as pilot:
         place = await configure(pilot)
-        assert "libnvidia-ml" in screen(pilot.app)
+        await sees(pilot, "libnvidia-ml")
         await wait_for(pilot, lambda: "no GPU" in text_of(place.verdict), "the verdict on this box")
         await pilot.press("l")
         await wait_for(pilot, lambda: [n for n in app._notifications if "Not launched" in n.message], "the refusal")
@@ -238,4 +238,4 @@ async def test_a_broken_file_is_named_and_the_rest_works(project):
     async with App().run_test(size=WIDE, notifications=True) as pilot:
         place = await configure(pilot)
         await wait_for(pilot, lambda: "broken.toml" in screen(pilot.app), "the file named")
-        assert "from-project" in text_of(place.presets)
+        await shows(pilot, place.presets, "from-project")

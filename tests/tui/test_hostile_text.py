@@ -19,7 +19,7 @@ from prl_tui.tui.screens.export import ExportScreen
 from prl_tui.tui.screens.runs import RunList, RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.session import Session
-from tests.tui.driving import App, configure, lines, screen, text_of, wait_for
+from tests.tui.driving import App, configure, lines, screen, sees, shows, text_of, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -91,8 +91,8 @@ async def test_as_the_name_and_title_of_a_preset_and_a_recipe(tmp_path, text, sh
     async with App(found, session=Session.begin(found, "mine", text)).run_test(size=WIDE) as pilot:
         place = await configure(pilot)
         await wait_for(pilot, lambda: shown in text_of(place.presets), "the name in the list")
-        assert shown in text_of(place.form)
-        assert shown in text_of(place.query_one("TopBar"))
+        await shows(pilot, place.form, shown)
+        await shows(pilot, place.query_one("TopBar"), shown)
         await wait_for(pilot, lambda: shown in text_of(place.query_one("#about")), "the help")
         assert_clean(pilot.app)
         await pilot.press("e")
@@ -122,7 +122,7 @@ async def test_in_notifications_and_questions(app, text, shown):
         pilot.app.push_screen(Question(f"ask {text}", f"yes {text}", f"no {text}", f"one\nmore {text}"))
         await wait_for(pilot, lambda: f"more {shown}" in screen(pilot.app), "the details")
         for wanted in (f"ask {shown}", f"yes {shown}", f"no {shown}"):
-            assert wanted in screen(pilot.app)
+            await sees(pilot, wanted)
         assert_clean(pilot.app)
 
 
@@ -139,7 +139,7 @@ async def test_in_the_list_of_runs_the_watch_head_the_log_and_the_health_line(ap
             place = pilot.app.screen
             await wait_for(pilot, lambda: place.query("#health"), "its widgets")
             await wait_for(pilot, lambda: "✗ failed" in text_of(place.query_one("#head")), "how it ended")
-            assert f"{shown}/{shown}" in text_of(place.query_one("#head"))
+            await shows(pilot, place.query_one("#head"), f"{shown}/{shown}")
             await wait_for(pilot, lambda: "✗" in text_of(place.query_one("#health")), "the health line")
             assert_clean(pilot.app)
             pilot.app.action_go("runs")

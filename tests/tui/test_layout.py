@@ -15,7 +15,7 @@ from prl_tui.tui.screens.export import ExportScreen
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.key_line import KeyLine
-from tests.tui.driving import configure, lines, screen, wait_for
+from tests.tui.driving import configure, lines, screen, sees, wait_for
 
 SIZES = [(w, h) for w in (80, 99, 100, 149, 150) for h in (24, 30, 40)] + [(79, 24), (160, 45)]
 LEAVES = {
@@ -117,8 +117,8 @@ async def test_watch_shows_the_essential_at_every_size_and_during_resizes(app):
             assert {"TopBar", "#head", "#logs", "#health", "KeyLine"} <= set(seen), size
             if size[0] >= 100:
                 assert {"#gpus", "#curves"} <= set(seen), size
-            assert folder.id in screen(pilot.app), size
-            assert "hello log" in screen(pilot.app), size
+            await sees(pilot, folder.id)
+            await sees(pilot, "hello log")
             if size[0] >= 150:
                 assert place.query_one("#gpus").outer_size.width == 36, "no GPU: a sentence takes no room of the curves"
 

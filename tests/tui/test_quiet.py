@@ -9,7 +9,7 @@ import pytest
 from prl_tui.runs import overview
 from prl_tui.telemetry.quiet import Patience
 from prl_tui.tui.feeds import RunFeed
-from tests.tui.driving import row_of, screen, text_of, wait_for
+from tests.tui.driving import row_of, sees, text_of, wait_for
 from tests.tui.test_runs_and_watch import SMALL, WIDE, runs_screen, start, watch
 
 __all__ = ["start"]
@@ -58,4 +58,4 @@ async def test_the_list_says_for_how_long(app, start, size):
         line = text_of(place.rows).split("\n")[row_of(place.rows, folder.id)]
         assert "! running" in line
         assert "▸" not in line
-        assert "no output for 13 min" in screen(pilot.app)
+        await sees(pilot, "no output for 13 min")

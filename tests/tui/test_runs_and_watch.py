@@ -25,7 +25,7 @@ from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
 from tests.runs.helpers import no_spying
-from tests.tui.driving import configure, screen, text_of, wait_for
+from tests.tui.driving import configure, screen, sees, shows, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
 WAIT = "import time\nwhile True: print('tick', flush=True); time.sleep(0.05)"
@@ -174,7 +174,7 @@ async def test_the_run_that_was_opened_has_the_cursor_when_the_list_comes_back(a
         await wait_for(pilot, lambda: opened in text_of(place.rows), "it, in sight")
         await pilot.press("D")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
-        assert opened in screen(pilot.app)
+        await sees(pilot, opened)
 
 
 async def test_o_puts_a_runs_settings_into_the_form(app, start):
@@ -226,7 +226,7 @@ async def test_below_the_list_stands_why_a_run_failed_and_what_changed_since_the
         note = place.query_one("#note")
         told = f"since run {first.id}: max_steps 200 → 7, lr – → 0.1"
         await wait_for(pilot, lambda: told in text_of(note), "what changed")
-        assert "ValueError: [/INST] broke" in text_of(note)
+        await shows(pilot, note, "ValueError: [/INST] broke")
         await pilot.press("down")
         await wait_for(pilot, lambda: f"Run {other.id} is the first of its recipe." in text_of(note), "the next run's")
         await pilot.press("down")
@@ -270,7 +270,7 @@ async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):
         await wait_for(pilot, lambda: len(place.rows.runs) == 2, "the runs")
         await pilot.press("m")
         await wait_for(pilot, lambda: "max_steps 200 → 7" in screen(pilot.app), "the change")
-        assert "not known: packages" in screen(pilot.app), "what was not written down is not called the same"
+        await sees(pilot, "not known: packages")
         await pilot.press("escape")
         pilot.app.open_run(first)
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
@@ -307,9 +307,9 @@ async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(ap
         seen = log.lines
         await wait_for(pilot, lambda: log.lines > seen, "more of it")
         assert log.following
-        assert "following" in screen(pilot.app)
+        await sees(pilot, "following")
         await wait_for(pilot, lambda: "demo/two-ranks" in text_of(place.query_one("#head")), "what it is")
-        assert folder.id in text_of(place.query_one("#head"))
+        await shows(pilot, place.query_one("#head"), folder.id)
         await pilot.press("q")
     assert one.return_code == 0
     assert not over(folder)
@@ -366,7 +366,7 @@ async def test_details_goes_to_the_first_error_line_and_slash_searches(app, star
         await wait_for(pilot, lambda: place.query("#finder"), "the finder")
         await pilot.press(*"line", "space", "7", "enter")
         await wait_for(pilot, lambda: log.current_line == 8, "the searched line")
-        assert "line 7" in text_of(log)
+        await shows(pilot, log, "line 7")
 
 
 async def test_panes_by_number_one_at_a_time_where_there_is_little_room(app, start):
@@ -531,7 +531,7 @@ async def test_f_shows_only_lines_with_a_text_slash_counts_in_them_and_esc_goes_
         await wait_for(pilot, lambda: "only “loss”   30 of 300 lines   esc clears" in text_of(bar), "what is shown")
         await pilot.press("F", *"7", "enter")
         await wait_for(pilot, lambda: "only “loss” · without “7”   0 of 300 lines" in text_of(bar), "both")
-        assert "No line matches." in text_of(log)
+        await shows(pilot, log, "No line matches.")
         await pilot.press("F", "ctrl+u", "enter")
         await wait_for(pilot, lambda: "only “loss”   30 of 300 lines" in text_of(bar), "the first alone")
         await pilot.press("slash", *"97", "enter")
@@ -542,7 +542,7 @@ async def test_f_shows_only_lines_with_a_text_slash_counts_in_them_and_esc_goes_
             await wait_for(pilot, lambda b=before: b != text_of(place.query_one(LogTabs)), "the one before")
         await pilot.press("escape")
         await wait_for(pilot, lambda: "1 of 3" not in text_of(place.query_one(LogTabs)), "the search is over")
-        assert "30 of 300" in text_of(bar)
+        await shows(pilot, bar, "30 of 300")
         await pilot.press("escape")
         await wait_for(pilot, lambda: not bar.display and "line 98" in text_of(log), "all lines, where one was")
         await pilot.press("l", "l")
@@ -574,14 +574,14 @@ async def test_of_many_ranks_the_odd_one_stands_by_itself_and_all_of_them_are_on
         place = await watch(pilot, start(MANY))
         log, tabs = place.query_one(LogView), place.query_one(LogTabs)
         await wait_for(pilot, lambda: len(tabs.tabs) == 66 and "r41 !" in text_of(tabs), "the odd one in the row")
-        assert "▸r0 " in text_of(tabs)
-        assert "launcher" in text_of(tabs)
+        await shows(pilot, tabs, "▸r0 ")
+        await shows(pilot, tabs, "launcher")
         for _ in range(10):
             await pilot.press("right_curly_bracket")
             if tabs.tabs[tabs.active].rank == 41:
                 break
         await wait_for(pilot, lambda: "ValueError: [/INST] odd" in text_of(log), "its log")
-        assert "▸r41 !" in text_of(tabs)
+        await shows(pilot, tabs, "▸r41 !")
         await pilot.press("left_square_bracket")
         await wait_for(pilot, lambda: "I am rank 40" in text_of(log) and "▸r40" in text_of(tabs), "the one before")
         place._show_tab(65)
@@ -589,4 +589,4 @@ async def test_of_many_ranks_the_odd_one_stands_by_itself_and_all_of_them_are_on
         assert "rank 3 says" not in text_of(log)
         await pilot.press("right_square_bracket")
         await wait_for(pilot, lambda: "r63│ rank 63 says hello" in text_of(log), "all ranks, with their names")
-        assert "the launcher speaks" in text_of(log)
+        await shows(pilot, log, "the launcher speaks")
