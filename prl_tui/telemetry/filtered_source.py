@@ -37,6 +37,8 @@ class FilteredSource:
         """Complete lines that were read last: each drawing wants almost the same ones."""
         self._open: tuple[int, ...] = ()
         """Unfinished lines that pass, by their numbers."""
+        self._goal: int | None = None
+        """Complete lines of the log when it was first counted to its end: once they are tested, others are new."""
 
     @property
     def complete_lines(self) -> int:
@@ -47,6 +49,11 @@ class FilteredSource:
     def lines(self) -> int:
         """How many pass so far."""
         return len(self.scan.lines) + len(self._open)
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether lines that were there when somebody began to look have still to be counted or tested."""
+        return self._goal is None or not self.scan.counted or self.scan.end < self._goal
 
     @property
     def problem(self) -> OSError | None:
@@ -65,12 +72,19 @@ class FilteredSource:
             self.generation += 1
             self.moved = 0
             self._read = {}
+            self._goal = None
             changed = True
         self.moved += above
         still_open = self.scan.unfinished()
         changed = changed or bool(still_open) or still_open != self._open
         self._open = still_open
+        if self._goal is None and self._is_counted():
+            self._goal = self.base.complete_lines
         return int(changed)
+
+    def _is_counted(self) -> bool:
+        """Whether all lines of the log have their numbers."""
+        return self.base.whole if isinstance(self.base, TailFirst) else not self.base.catching_up
 
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines at places `first` to `first + count - 1` of those that pass."""

@@ -49,6 +49,10 @@ class LineSource(Protocol):
         """Lines that have come to stand before the first one, since the generation began."""
 
     @property
+    def catching_up(self) -> bool:
+        """Whether lines that were there at the last update are still to come: no line that comes now counts as new."""
+
+    @property
     def problem(self) -> OSError | None:
         """Why the log cannot be read now, or None."""
 
@@ -91,6 +95,11 @@ class LineIndex:
     def lines(self) -> int:
         """How many lines there are now, an unfinished last one included."""
         return self.complete_lines + self._open_end
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether the last update left bytes for the next one."""
+        return self.behind > 0
 
     @property
     def generation(self) -> int:

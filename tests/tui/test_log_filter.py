@@ -258,3 +258,30 @@ async def test_an_expression_that_is_too_slow_is_taken_away_while_keys_answer(tm
         assert slowest < 1.5
         assert app.reasons[0].startswith(f"{pattern}: takes too long")
         assert (view.needle, bool(view.shown), view.filtered, view.hits) == ("", False, None, "")
+
+
+@pytest.mark.parametrize("shows", [Shown(), Shown(without=search_test("nothing like it"))], ids=["all", "filtered"])
+@pytest.mark.parametrize("end", [b"", b"unfinished"])
+async def test_lines_that_were_there_before_a_follow_was_let_go_are_not_new(tmp_path, shows, end):
+    """A finished log of three blocks of the filter, taken in a few kilobytes at a time; what came later is new."""
+    path = tmp_path / "output.log"
+    path.write_bytes(b"line\n" * 20_000 + end)
+    app = LogApp(LogView())
+    view = app.view
+    async with app.run_test(size=(80, 10)) as pilot:
+        view.narrow(shows)
+        view.show(TailFirst.of(path))
+        await pilot.press("home")
+        assert not view.following
+        total = 20_000 + bool(end)
+
+        def looked(lines):
+            view.poll(4096)
+            return view.lines == lines and not view.source.catching_up
+
+        await until(pilot, lambda: looked(total))
+        await pilot.pause()
+        assert [said for said in app.messages if said[0] == "new"] == []
+        append(path, b" is over\nnew\n" if end else b"new\n")
+        await until(pilot, lambda: looked(total + 1))
+        await until(pilot, lambda: view.new_lines == 1)

@@ -108,6 +108,8 @@ class LogPane(ScrollView, can_focus=True):
         self._generation = source.generation if source else 0
         self._moved = source.moved if source else 0
         self._held_at = 0
+        self._settled = False
+        """Whether all lines that were there when the log was shown are counted."""
         self._widest = 0
         self._cache: LRUCache[_Key, tuple[Strip, int]] = LRUCache(512)
 
@@ -149,7 +151,7 @@ class LogPane(ScrollView, can_focus=True):
                 self._go_to_end()
             if self.following or end_was_in_sight:
                 self.refresh()
-            self._count_new()
+        self._count_new()
         return got
 
     def _make_room(self, lines: int) -> None:
@@ -230,10 +232,14 @@ class LogPane(ScrollView, can_focus=True):
         if following != self.following:
             self.following = following
             self._held_at = self.lines
+            self._settled = self._settled and self._source is not None and not self._source.catching_up
             self.new_lines = 0
             self.post_message(self.FollowChanged(self, following))
 
     def _count_new(self) -> None:
+        if not self._settled:  # what was there before somebody looked elsewhere is not new, whenever it is counted
+            self._held_at = self.lines
+            self._settled = self._source is not None and not self._source.catching_up
         new = 0 if self.following else max(0, self.lines - self._held_at)
         if new != self.new_lines:
             self.new_lines = new
@@ -245,6 +251,7 @@ class LogPane(ScrollView, can_focus=True):
         self._moved = self._source.moved if self._source else 0
         self.current_line = None
         self.new_lines = self._held_at = self._widest = 0
+        self._settled = False
         self._fit()
         self._go_to_end()
         self._set_following(True)
