@@ -19,7 +19,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from prl_tui import reasons
-from prl_tui.telemetry.escapes import decode
+from prl_tui.telemetry.escapes import decode, lacks_its_start
+from prl_tui.telemetry.line_index import LINE_LIMIT
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Paint, Span
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from prl_tui.telemetry.line_index import LineSource
 
 COLUMNS = 8  # one step sideways
-_Key = tuple[bytes, int, int, "Style", str, bool]
+_Key = tuple[bytes, int, int, "Style", str, bool, bool]
 
 
 def screen_is_behind(app: App[Any]) -> bool:
@@ -45,7 +46,7 @@ class LogPane(ScrollView, can_focus=True):
     """Shows one log and follows its end."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"log-view--found", "log-view--current"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"log-view--found", "log-view--current", "log-view--cut"}
     DEFAULT_CSS = """
     LogPane {
         height: 1fr;
@@ -54,6 +55,7 @@ class LogPane(ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
         & > .log-view--found { background: $warning; color: $background; text-style: bold; }
         & > .log-view--current { background: $panel; }
+        & > .log-view--cut { color: $text-muted; }
     }
     """
 
@@ -83,6 +85,8 @@ class LogPane(ScrollView, can_focus=True):
 
     _gutter = 0
     """Cells before each line."""
+    _limit = LINE_LIMIT
+    """Bytes of a line that are shown, its last ones."""
 
     def __init__(
         self,
@@ -297,7 +301,7 @@ class LogPane(ScrollView, can_focus=True):
 
     def _strips(self, first: int, count: int) -> list[Strip]:
         x, y = self.scroll_offset
-        rows = self._source.read_lines(y + first, count) if self._source else []
+        rows = self._source.read_lines(y + first, count, self._limit) if self._source else []
         paint = Paint(self, "log-view", x, self._text_width)
         if y + first == 0 and not self.lines:
             strips = [paint.strip(self._nothing())[0]]
@@ -321,15 +325,22 @@ class LogPane(ScrollView, can_focus=True):
         return reasons.of_file(problem) if problem else self.placeholder
 
     def _strip(self, raw: bytes, paint: Paint, line: int) -> Strip:
-        current = line == self.current_line
-        key = (raw, paint.x, paint.width, paint.style, self.needle, current)
+        current, cut = line == self.current_line, self._lacks_its_start(raw, line)
+        key = (raw, paint.x, paint.width, paint.style, self.needle, current, cut)
         found = self._cache.get(key)
         if found is None:
             text = decode(raw)
-            found = self._cache[key] = paint.strip(text, self.spans(text), current)
+            found = self._cache[key] = paint.strip(text, self.spans(text), current, cut)
         strip, width = found
         self._widen(width)  # of a line drawn before too: the view may have been shown anew since
         return strip
+
+    def _lacks_its_start(self, raw: bytes, line: int) -> bool:
+        """Whether more of a line stands in the log before what is shown of it."""
+        if len(raw) < self._limit or self._source is None:
+            return False
+        longer = self._source.read_lines(line, 1, self._limit + 1)
+        return lacks_its_start(raw, bool(longer) and len(longer[0]) > len(raw))
 
     def spans(self, text: str) -> list[Span]:  # noqa: ARG002
         """Cells of a line to mark, from and to."""

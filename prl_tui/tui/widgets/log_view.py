@@ -243,7 +243,7 @@ class LogView(FilterPane):
         typed = test if isinstance(test, (TextTest, PatternTest)) else None
         level = next(iter(test.levels)) if isinstance(test, LevelTest) else None
         if hit is not None and self._source is not None:
-            text = plain(b"".join(self._source.read_lines(hit, 1)))
+            text = plain(b"".join(self._source.read_lines(hit, 1, self._limit)))
             before = text[: next(iter(typed.spans(text)), (0, 0))[0]] if typed is not None else ""
             self.go_to_line(hit, cell_len(before))
         self.post_message(self.Searched(self, typed.needle if typed is not None else "", hit, wrapped, level))
