@@ -96,6 +96,44 @@ async def test_a_goes_to_the_next_warning_and_e_to_the_next_error(tmp_path):
             await until(pilot, lambda line=line: view.current_line == line)
 
 
+async def test_a_jump_to_an_error_says_which_of_how_many_it_is_until_the_end_is_followed(tmp_path):
+    """100 errors and 100 warnings, counted on a thread as those of a search are."""
+    path = tmp_path / "log"
+    path.write_bytes(b"".join(line + b"\n" for line in LEVELS * 100))
+    app = LogApp(LogView(LineIndex(path)))
+    view = app.view
+    async with app.run_test(size=(80, 24)) as pilot:
+        view.poll()
+        assert view.hits == ""
+        await pilot.press("home")
+        steps = [("e", "error 1 of 100"), ("e", "error 2 of 100"), ("a", "warning 3 of 100"), ("E", "error 2 of 100")]
+        for key, said in steps:
+            await pilot.press(key)
+            await polled(pilot, view, lambda said=said: view.hits == said)
+        append(path, b"ERROR later\n")
+        await polled(pilot, view, lambda: view.hits == "error 2 of 101")
+        view.go_to_line(3)
+        assert view.hits == "101 errors"
+        view.search("loss 1")
+        await polled(pilot, view, lambda: view.hits.endswith(" of 100") and "error" not in view.hits)
+        await pilot.press("e")
+        await polled(pilot, view, lambda: view.hits.startswith("error ") and view.hits.endswith(" of 101"))
+        await pilot.press("n")
+        await polled(pilot, view, lambda: "error" not in view.hits and view.hits.endswith(" of 100"))
+        await pilot.press("e")
+        view._level_count.stop()
+        view._level_count.join()
+        view._level_count.first = 1  # as before its last block came
+        view.follow()
+        assert view.hits == "100 matches", "at the end it is no matter which error one was at"
+        view.go_to_line(3)
+        assert view.hits.startswith("≥ ")
+        assert view.hits.endswith(" errors")
+        scan = view._level_count
+    scan.join(5)
+    assert not scan._thread.is_alive()
+
+
 async def test_only_lines_that_match_are_shown_with_their_numbers_and_new_ones_come(log):
     app = LogApp(LogView(LineIndex(log)))
     view = app.view

@@ -599,6 +599,33 @@ async def test_of_many_ranks_the_odd_one_stands_by_itself_and_all_of_them_are_on
         await wait_for(pilot, lambda: text_of(bar).startswith(" rank 0 · errors   0 of 1 line"), "whose errors")
 
 
+BARS = """
+import os, pathlib, sys
+place = pathlib.Path(os.environ["PRL_RUN_DIR"]) / "ranks" / "none_x" / "attempt_0" / "0"
+place.mkdir(parents=True)
+(place / "stdout.log").write_text("hello\\n")
+(place / "stderr.log").write_text("")
+for n in range(50):
+    print(f"[default0]:Train:  {n}%|#   | {n}/100 [00:01<00:09, 1.0it/s]")
+print("RuntimeError: the launcher broke")
+for n in range(50):
+    print("after", n, flush=True)
+sys.exit(1)
+"""
+
+
+async def test_d_finds_its_line_in_a_log_whose_bars_are_left_out(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await watch(pilot, start(BARS))
+        log, bar = place.query_one(LogView), place.query_one("#log-filter")
+        await wait_for(pilot, lambda: "hello" in text_of(log), "rank 0's log")
+        await wait_for(pilot, place._ended, "the end")
+        await pilot.press("d")
+        await wait_for(pilot, lambda: "51 RuntimeError: the launcher broke" in text_of(log), "the line")
+        assert text_of(bar).startswith(" all ranks, bars left out   51 of 101 lines")
+        await wait_for(pilot, lambda: log.current_line == 0, "that it is the one jumped to")
+
+
 async def test_the_log_in_sight_stays_there_when_more_ranks_begin_to_write(app, start):
     """The second rank's name comes to stand where the launcher's stood; the code waits for the folder `go`."""
     code = (

@@ -147,7 +147,10 @@ class LogPlace(Place):
         if view.log_source is source:
             place = source.line_of(path, line) or 0
             view.poll()
-            view.go_to_line(place, 0)
+            while view.log_source is source and view.filtered is not None and not view.filtered.scan.counted:
+                view.poll()
+                await asyncio.sleep(0.02)
+            view.go_to_line(view.line_of(place), 0)
 
     def on_unmount(self) -> None:
         """Give the files back."""
