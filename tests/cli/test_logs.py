@@ -50,6 +50,8 @@ def start(tmp_path):
         (("--grep", "loss", "--without", "[12]"), ["loss 0", " 9% loss bar"]),
         (("--level", "warning"), ["[WARNING:swift] slow", "ERROR: out of luck"]),
         (("--level", "info", "--without", "slow"), ["INFO begin", "ERROR: out of luck"]),
+        (("--grep", "(?i)LOSS 1"), ["loss 1"]),
+        (("--grep", "LOSS"), []),
         (("--grep", "^nothing"), []),
     ],
 )
