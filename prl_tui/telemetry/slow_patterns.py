@@ -21,7 +21,7 @@ from prl_tui.i18n import t
 from prl_tui.telemetry import pattern_text
 
 LINE_SECONDS = 0.1
-"""What one line may take."""
+"""What one line may take where somebody waits for a key."""
 _FEW = 4
 """Repetitions up to which even each way of each costs little."""
 _SHORT = 1000
@@ -30,6 +30,7 @@ _NOTED = 0.005
 """Seconds from which a line of ordinary length counts as slow."""
 _NOTED_PER_LETTER = 2e-6
 """Seconds that each letter of a longer line may take before that: such lines are rare, and cost more by themselves."""
+_FOLDS = "(?i)"
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _TRICKY = frozenset({"ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS"})
 
@@ -53,17 +54,21 @@ class _Way:
 class BoundedPattern:
     """A regular expression that gives up, for good, once lines have taken too long."""
 
-    def __init__(self, pattern: str, *, folds: bool = False, seconds: float = 0.5) -> None:
-        """`folds`: upper and lower case are one; `seconds`: what all slow lines together may take.
+    def __init__(
+        self, pattern: str, *, folds: bool = False, seconds: float = 0.5, line_seconds: float = LINE_SECONDS
+    ) -> None:
+        """`folds`: upper and lower case are one; `seconds`: what all slow lines together may take, `line_seconds` one.
 
         re.error, OverflowError or RecursionError for what is no expression, or one that `re` takes for another than it says.
         """
-        self._text, self._flags = pattern, re.IGNORECASE if folds else 0
+        self._text, self._line_seconds = pattern, line_seconds
+        self._flags = re.IGNORECASE if folds or pattern.startswith(_FOLDS) else 0
         if unknown := pattern_text.unknown_class(pattern):
             raise re.error(t("{name} is unknown here, {works} would work", name=unknown[0], works=unknown[1]))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that `[[` may mean something else some day is nothing to who reads a log
             plain = re.compile(pattern, self._flags)
+            pattern = pattern.removeprefix(_FOLDS)
             finding = pattern_text.for_finding(pattern)
             self._search = _Way(
                 re.compile(finding, self._flags), not _may_branch(finding), pattern_text.for_regex(finding)
@@ -96,9 +101,9 @@ class BoundedPattern:
         try:
             pattern = self._compiled(way)
             if every:
-                found = list(pattern.finditer(text, 0, end, timeout=LINE_SECONDS, concurrent=True))
+                found = list(pattern.finditer(text, 0, end, timeout=self._line_seconds, concurrent=True))
             else:
-                match = pattern.search(text, 0, end, timeout=LINE_SECONDS, concurrent=True)
+                match = pattern.search(text, 0, end, timeout=self._line_seconds, concurrent=True)
                 found = [match] if match is not None else []
         except TimeoutError:
             self.gave_up = True
