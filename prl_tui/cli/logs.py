@@ -122,8 +122,9 @@ def _passes(wanted: Callable[[str], bool], text: str, line: int) -> bool:
         return wanted(text)
     except TooSlowError as error:
         sys.stdout.flush()
-        said = t("Line {n} and those after it were not tested.", n=f"{line:,}")
-        raise CommandError(f"{error} {said}") from None
+        raise CommandError(
+            t("{reason} Line {n} and those after it were not tested.", reason=error, n=f"{line:,}")
+        ) from None
 
 
 def tail_of(path: Path, most: int) -> list[str]:

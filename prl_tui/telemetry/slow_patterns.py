@@ -126,8 +126,7 @@ class BoundedPattern:
     def error(self) -> TooSlowError:
         """What is wrong, and what to write instead."""
         return TooSlowError(
-            t("{text}: takes too long, it can match a line in too many ways; repeat a letter or a class, not a group (a+, not (a+)+), "
-              "and say what may stand between two words ([^,]*, not .*).", text=self._text)
+            t("{text}: takes too long on a line here. Write a+ for (a+)+, and [^,]* for .* between two words.", text=self._text)
         )  # fmt: skip
 
 

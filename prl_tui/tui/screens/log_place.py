@@ -225,8 +225,8 @@ class LogPlace(Place):
 
     def on_log_view_gave_up(self, event: LogView.GaveUp) -> None:
         """Say which expression was too slow."""
-        said = t("Not every line was tested; the search or filter is taken away.")
-        self.prl.tell(f"{event.reason} {said}", "error")
+        said = t("{reason} It is taken away: not every line was tested.", reason=event.reason)
+        self.prl.tell(said, "error")
         self._note(self.query_one(LogView))
 
     def _no_errors(self) -> str:
