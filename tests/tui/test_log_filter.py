@@ -323,3 +323,23 @@ async def test_lines_that_were_there_before_a_follow_was_let_go_are_not_new(tmp_
         append(path, b" is over\nnew\n" if end else b"new\n")
         await until(pilot, lambda: looked(total + 1))
         await until(pilot, lambda: view.new_lines == 1)
+
+
+@pytest.mark.parametrize("away", ["", "down"])
+async def test_the_first_line_that_was_asked_for_stays_in_sight_when_older_ones_come_above_it(tmp_path, away):
+    """Of a log that is shown from its end; who has moved on since stays at the line where he is."""
+    path = tmp_path / "output.log"
+    count = FAR // 64 + 20_000
+    path.write_bytes(b"".join((b"line %d " % n).ljust(63, b".") + b"\n" for n in range(count)))
+    app = LogApp(LogView(TailFirst.of(path)))
+    view = app.view
+    async with app.run_test(size=(80, 10)) as pilot:
+        view.poll()
+        assert not view.source.whole
+        await pilot.press("home", *([away] if away else []))
+        await pilot.pause()
+        before = shown(view)[0]
+        await polled(pilot, view, lambda: view.source.whole)
+        await pilot.pause()
+        assert view.lines == count
+        assert shown(view)[0] == (before if away else "line 0 ".ljust(63, "."))

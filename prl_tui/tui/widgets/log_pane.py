@@ -114,6 +114,8 @@ class LogPane(ScrollView, can_focus=True):
         self._held_at = 0
         self._settled = False
         """Whether all lines that were there when the log was shown are counted."""
+        self._at_start = False
+        """The first line was asked for: it stays in sight when lines come to stand above the one that was the first."""
         self._widest = 0
         self._cache: LRUCache[_Key, tuple[Strip, int]] = LRUCache(512)
 
@@ -167,7 +169,7 @@ class LogPane(ScrollView, can_focus=True):
         self._fit()
         if self.following:
             self._go_to_end()
-        else:
+        elif not self._at_start:
             self._place(round(self.scroll_x), round(self.scroll_y) + lines)
         self.refresh()
 
@@ -180,6 +182,7 @@ class LogPane(ScrollView, can_focus=True):
     def go_to_line(self, line: int, column: int | None = None) -> None:
         """Bring a line (from 0) into sight, mark it as the current one and stop to follow."""
         self.current_line = line
+        self._at_start = False
         self._set_following(False)
         self._fit()
         x = self.scroll_x
@@ -206,6 +209,7 @@ class LogPane(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scrolling up lets go of the end, reaching it takes hold again."""
         super().watch_scroll_y(old_value, new_value)
+        self._at_start = self._at_start and new_value == 0
         if new_value < old_value and new_value < self.max_scroll_y:
             self._set_following(False)
         elif new_value >= self.max_scroll_y:
@@ -255,7 +259,7 @@ class LogPane(ScrollView, can_focus=True):
         self._moved = self._source.moved if self._source else 0
         self.current_line = None
         self.new_lines = self._held_at = self._widest = 0
-        self._settled = False
+        self._settled = self._at_start = False
         self._fit()
         self._go_to_end()
         self._set_following(True)

@@ -172,6 +172,7 @@ class LogView(FilterPane):
         self._set_following(False)
         self._skip = 0
         self._place(0, 0)
+        self._at_start = True
         self.refresh()
 
     def action_scroll_left(self) -> None:
