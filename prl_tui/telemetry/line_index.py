@@ -170,6 +170,10 @@ class LineIndex:
                     break
         return found[:wanted]
 
+    def head_of(self, line: int, count: int) -> bytes:
+        """The first `count` bytes of a line that is longer than that."""
+        return self._file.read(self._start_of(line), count)
+
     def lines_above(self, tail: LineIndex) -> int:
         """How many lines stand before the first one of an index of the same file that began near its end."""
         return self._before[tail._begin // BLOCK]
