@@ -622,7 +622,7 @@ async def test_d_finds_its_line_in_a_log_whose_bars_are_left_out(app, start):
         await wait_for(pilot, place._ended, "the end")
         await pilot.press("d")
         await wait_for(pilot, lambda: "51 RuntimeError: the launcher broke" in text_of(log), "the line")
-        assert text_of(bar).startswith(" all ranks, bars left out   51 of 101 lines")
+        await wait_for(pilot, lambda: text_of(bar).startswith(" all ranks, bars left out   51 of 101 lines"), "of what")
         await wait_for(pilot, lambda: log.current_line == 0, "that it is the one jumped to")
 
 
