@@ -24,8 +24,8 @@ from prl_tui.telemetry.rank_logs import find_rank_logs
 from prl_tui.telemetry.slow_patterns import BoundedPattern, TooSlowError
 
 _PAGE = 1000
-_SLOW_SECONDS = 10.0
-"""What slow lines together may take: nobody waits for a key here."""
+_SLOW_SECONDS, _LINE_SECONDS = 10.0, 1.0
+"""What slow lines together, and one of them, may take: nobody waits for a key here."""
 
 
 def logs(args: argparse.Namespace) -> int:
@@ -72,7 +72,7 @@ class _Wanted:
 
 def _pattern(option: str, text: str | None) -> BoundedPattern | None:
     try:
-        return BoundedPattern(text, seconds=_SLOW_SECONDS) if text else None
+        return BoundedPattern(text, seconds=_SLOW_SECONDS, line_seconds=_LINE_SECONDS) if text else None
     except (re.error, OverflowError, RecursionError) as error:
         raise CommandError(
             t("{option} {text}: not a regular expression: {reason}.", option=option, text=text, reason=error)
@@ -122,8 +122,9 @@ def _passes(wanted: Callable[[str], bool], text: str, line: int) -> bool:
         return wanted(text)
     except TooSlowError as error:
         sys.stdout.flush()
-        said = t("Line {n} and those after it were not tested.", n=f"{line:,}")
-        raise CommandError(f"{error} {said}") from None
+        raise CommandError(
+            t("{reason} Line {n} and those after it were not tested.", reason=error, n=f"{line:,}")
+        ) from None
 
 
 def tail_of(path: Path, most: int) -> list[str]:

@@ -84,6 +84,14 @@ def last_frame(raw: bytes) -> bytes:
     return b""
 
 
+def lacks_its_start(raw: bytes, cut: bool) -> bool:
+    """Whether what is shown of a line is without its first part; `cut`: the raw line is.
+
+    Of a line that was repainted only the last state counts, which may still be whole.
+    """
+    return cut and (b"\r" not in raw or last_frame(raw) == raw[: raw.find(b"\r")])
+
+
 def without_escapes(raw: bytes) -> bytes:
     """Raw text less its escape sequences; quick and rough, for telling what may be in it."""
     return _BYTE_ESCAPE.sub(b"", raw) if b"\x1b" in raw else raw

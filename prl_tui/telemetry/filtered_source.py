@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prl_tui.telemetry.line_tests import LineFilter
 
 _KEPT = 256
-"""Lines that are kept; each is `LINE_LIMIT` at most."""
+"""Lines that are kept; each is as long as it was wanted."""
 _NEAR = 8
 """Lines from one to the next that are read at once: to find a line costs as much as to read some."""
 
@@ -33,10 +33,12 @@ class FilteredSource:
         self.generation = self.moved = 0
         self.scan = LineScan(base, wanted, shown=False).start()
         self._seen = base.generation
-        self._read: dict[int, bytes] = {}
-        """Complete lines that were read last: each drawing wants almost the same ones."""
+        self._read: dict[tuple[int, int], bytes] = {}
+        """Complete lines that were read last, by number and limit: each drawing wants almost the same ones."""
         self._open: tuple[int, ...] = ()
         """Unfinished lines that pass, by their numbers."""
+        self._goal: int | None = None
+        """Complete lines of the log when it was first counted to its end: once they are tested, others are new."""
 
     @property
     def complete_lines(self) -> int:
@@ -47,6 +49,11 @@ class FilteredSource:
     def lines(self) -> int:
         """How many pass so far."""
         return len(self.scan.lines) + len(self._open)
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether lines that were there when somebody began to look have still to be counted or tested."""
+        return self._goal is None or not self.scan.counted or self.scan.end < self._goal
 
     @property
     def problem(self) -> OSError | None:
@@ -65,26 +72,33 @@ class FilteredSource:
             self.generation += 1
             self.moved = 0
             self._read = {}
+            self._goal = None
             changed = True
         self.moved += above
         still_open = self.scan.unfinished()
         changed = changed or bool(still_open) or still_open != self._open
         self._open = still_open
+        if self._goal is None and self._is_counted():
+            self._goal = self.base.complete_lines
         return int(changed)
+
+    def _is_counted(self) -> bool:
+        """Whether all lines of the log have their numbers."""
+        return self.base.whole if isinstance(self.base, TailFirst) else not self.base.catching_up
 
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines at places `first` to `first + count - 1` of those that pass."""
         numbers = self.numbers(first, count)
-        if count > _KEPT or limit != LINE_LIMIT:
+        if count > _KEPT:
             return self._rows(numbers, limit)
-        missing = [number for number in numbers if number not in self._read]
+        missing = [number for number in numbers if (number, limit) not in self._read]
         rows = dict(zip(missing, self._rows(missing, limit), strict=False))
-        found = [self._read.get(number, rows.get(number)) for number in numbers]
+        found = [self._read.get((number, limit), rows.get(number)) for number in numbers]
         complete = self.base.complete_lines
-        whole = {number: row for number, row in rows.items() if number < complete}
+        whole = {(number, limit): row for number, row in rows.items() if number < complete}
         if len(self._read) + len(whole) > _KEPT:
-            wanted = set(numbers)
-            self._read = {number: row for number, row in self._read.items() if number in wanted}
+            wanted = {(number, limit) for number in numbers}
+            self._read = {key: row for key, row in self._read.items() if key in wanted}
         self._read |= whole
         end = found.index(None) if None in found else len(found)  # the file shrank under us; the next update says so
         return [row for row in found[:end] if row is not None]

@@ -49,6 +49,10 @@ class LineSource(Protocol):
         """Lines that have come to stand before the first one, since the generation began."""
 
     @property
+    def catching_up(self) -> bool:
+        """Whether lines that were there at the last update are still to come: no line that comes now counts as new."""
+
+    @property
     def problem(self) -> OSError | None:
         """Why the log cannot be read now, or None."""
 
@@ -91,6 +95,11 @@ class LineIndex:
     def lines(self) -> int:
         """How many lines there are now, an unfinished last one included."""
         return self.complete_lines + self._open_end
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether the last update left bytes for the next one."""
+        return self.behind > 0
 
     @property
     def generation(self) -> int:
@@ -160,6 +169,10 @@ class LineIndex:
                 if position > self.size:
                     break
         return found[:wanted]
+
+    def head_of(self, line: int, count: int) -> bytes:
+        """The first `count` bytes of a line that is longer than that."""
+        return self._file.read(self._start_of(line), count)
 
     def lines_above(self, tail: LineIndex) -> int:
         """How many lines stand before the first one of an index of the same file that began near its end."""

@@ -49,6 +49,11 @@ class MergedIndex:
         return sum(source.behind for source in self.sources)
 
     @property
+    def catching_up(self) -> bool:
+        """Whether the last update left bytes for the next one."""
+        return self.behind > 0
+
+    @property
     def problem(self) -> OSError | None:
         """The first file's reason why it cannot be read now, or None."""
         return next((source.problem for source in self.sources if source.problem), None)

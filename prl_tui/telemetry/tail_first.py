@@ -92,6 +92,11 @@ class TailFirst:
         return self._shown.problem
 
     @property
+    def catching_up(self) -> bool:
+        """Whether lines of the end are still to come; those far before it come to stand above."""
+        return self._shown.behind > 0
+
+    @property
     def whole(self) -> bool:
         """All of it is counted: line numbers are the file's."""
         return self._tail is None and not self._whole.behind

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TAG = re.compile(rb"\[default(\d+)\]:")
+_LONGEST_TAG = 20
 _NAMED = re.compile(r"^r\d+ *│ ")
 _STATE = re.compile(r"[^|]*\d{1,3}%\|[^|]*\|[^{\[]*\[[^\]]*\]\s*")
 """A bar's state, and nothing behind it."""
@@ -44,7 +45,14 @@ class TeedLog(TailFirst):
 
     def read_lines(self, first: int, count: int, limit: int = LINE_LIMIT) -> list[bytes]:
         """Lines `first` to `first + count - 1` of what is shown, each cut to its last `limit` bytes."""
-        return [_named(raw) for raw in super().read_lines(first, count, limit)]
+        raws = super().read_lines(first, count, limit)
+        return [_named(raw if len(raw) < limit else self._tagged(raw, first + n)) for n, raw in enumerate(raws)]
+
+    def _tagged(self, raw: bytes, line: int) -> bytes:
+        """A line that was cut at its start, with whose it is before it."""
+        shown = self._shown
+        found = _TAG.match(shown.head_of(line, _LONGEST_TAG)) if isinstance(shown, LineIndex) else None
+        return raw if found is None or raw.startswith(found[0]) else found[0] + raw
 
 
 class RankLineTest:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 MOST = 64 << 10
 """Characters that are copied: terminals drop a clipboard text (OSC 52) that is much longer."""
+_LONGEST_COPIED = 1 << 19
+"""Bytes that so many characters have at most, colours between them included."""
 
 
 def copy(app: PrlApp, view: LogView, *, current: bool = False) -> None:
     """Put the lines in sight, or the one last jumped to, on the terminal's clipboard."""
-    lines = view.in_sight()
+    lines = view.in_sight(_LONGEST_COPIED)
     if current:
         lines = [one for one in lines if one[0] == view.current_line] or lines[:1]
     kept: list[str] = []

@@ -50,7 +50,10 @@ def start(tmp_path):
         (("--grep", "loss", "--without", "[12]"), ["loss 0", " 9% loss bar"]),
         (("--level", "warning"), ["[WARNING:swift] slow", "ERROR: out of luck"]),
         (("--level", "info", "--without", "slow"), ["INFO begin", "ERROR: out of luck"]),
+        (("--grep", "(?i)LOSS 1"), ["loss 1"]),
+        (("--grep", "LOSS"), []),
         (("--grep", "^nothing"), []),
+        (("--grep", "loss [[1]"), ["loss 1"]),
     ],
 )
 def test_only_the_wanted_lines_are_printed(start, cli, words, lines):
@@ -58,6 +61,16 @@ def test_only_the_wanted_lines_are_printed(start, cli, words, lines):
     ended(folder)
     done = cli("logs", folder.id, *words)
     assert (done.code, done.out.splitlines(), done.err) == (0, lines, "")
+
+
+def test_a_class_of_greps_is_refused_in_one_sentence(start, cli):
+    folder = start()
+    ended(folder)
+    done = cli("logs", folder.id, "--grep", "[[:alpha:]]+")
+    refused = (
+        "prl-tui: --grep [[:alpha:]]+: not a regular expression: [:alpha:] is unknown here, [a-zA-Z]+ would work.\n"
+    )
+    assert (done.code, done.out, done.err) == (2, "", refused)
 
 
 @pytest.mark.parametrize("option", ["--grep", "--without"])

@@ -42,6 +42,16 @@ def test_without_the_ranks_lines_only_the_launchers_own_are_left(tmp_path):
     assert plain(rows[3]) == "r12│ [rank12]: y"
 
 
+def test_a_line_of_which_only_the_end_is_handed_out_is_still_its_ranks(tmp_path):
+    path = tmp_path / "output.log"
+    limit = 100
+    path.write_bytes(
+        b"[default3]:" + b"x" * 200 + b"\n" + b"y" * 200 + b"\n" + (b"[default4]:" + b"z" * limit)[:limit] + b"\nend\n"
+    )
+    rows = [plain(raw) for raw in opened(path).read_lines(0, 9, limit)]
+    assert rows == ["r3 │ " + "x" * limit, "y" * limit, "r4 │ " + "z" * (limit - len("[default4]:")), "end"]
+
+
 def test_bars_and_empty_lines_of_ranks_are_hidden_and_nothing_else(tmp_path):
     path = tmp_path / "output.log"
     path.write_bytes(

@@ -96,6 +96,44 @@ async def test_a_goes_to_the_next_warning_and_e_to_the_next_error(tmp_path):
             await until(pilot, lambda line=line: view.current_line == line)
 
 
+async def test_a_jump_to_an_error_says_which_of_how_many_it_is_until_the_end_is_followed(tmp_path):
+    """100 errors and 100 warnings, counted on a thread as those of a search are."""
+    path = tmp_path / "log"
+    path.write_bytes(b"".join(line + b"\n" for line in LEVELS * 100))
+    app = LogApp(LogView(LineIndex(path)))
+    view = app.view
+    async with app.run_test(size=(80, 24)) as pilot:
+        view.poll()
+        assert view.hits == ""
+        await pilot.press("home")
+        steps = [("e", "error 1 of 100"), ("e", "error 2 of 100"), ("a", "warning 3 of 100"), ("E", "error 2 of 100")]
+        for key, said in steps:
+            await pilot.press(key)
+            await polled(pilot, view, lambda said=said: view.hits == said)
+        append(path, b"ERROR later\n")
+        await polled(pilot, view, lambda: view.hits == "error 2 of 101")
+        view.go_to_line(3)
+        assert view.hits == "101 errors"
+        view.search("loss 1")
+        await polled(pilot, view, lambda: view.hits.endswith(" of 100") and "error" not in view.hits)
+        await pilot.press("e")
+        await polled(pilot, view, lambda: view.hits.startswith("error ") and view.hits.endswith(" of 101"))
+        await pilot.press("n")
+        await polled(pilot, view, lambda: "error" not in view.hits and view.hits.endswith(" of 100"))
+        await pilot.press("e")
+        view._level_count.stop()
+        view._level_count.join()
+        view._level_count.first = 1  # as before its last block came
+        view.follow()
+        assert view.hits == "100 matches", "at the end it is no matter which error one was at"
+        view.go_to_line(3)
+        assert view.hits.startswith("≥ ")
+        assert view.hits.endswith(" errors")
+        scan = view._level_count
+    scan.join(5)
+    assert not scan._thread.is_alive()
+
+
 async def test_only_lines_that_match_are_shown_with_their_numbers_and_new_ones_come(log):
     app = LogApp(LogView(LineIndex(log)))
     view = app.view
@@ -258,3 +296,50 @@ async def test_an_expression_that_is_too_slow_is_taken_away_while_keys_answer(tm
         assert slowest < 1.5
         assert app.reasons[0].startswith(f"{pattern}: takes too long")
         assert (view.needle, bool(view.shown), view.filtered, view.hits) == ("", False, None, "")
+
+
+@pytest.mark.parametrize("shows", [Shown(), Shown(without=search_test("nothing like it"))], ids=["all", "filtered"])
+@pytest.mark.parametrize("end", [b"", b"unfinished"])
+async def test_lines_that_were_there_before_a_follow_was_let_go_are_not_new(tmp_path, shows, end):
+    """A finished log of three blocks of the filter, taken in a few kilobytes at a time; what came later is new."""
+    path = tmp_path / "output.log"
+    path.write_bytes(b"line\n" * 20_000 + end)
+    app = LogApp(LogView())
+    view = app.view
+    async with app.run_test(size=(80, 10)) as pilot:
+        view.narrow(shows)
+        view.show(TailFirst.of(path))
+        await pilot.press("home")
+        assert not view.following
+        total = 20_000 + bool(end)
+
+        def looked(lines):
+            view.poll(4096)
+            return view.lines == lines and not view.source.catching_up
+
+        await until(pilot, lambda: looked(total))
+        await pilot.pause()
+        assert [said for said in app.messages if said[0] == "new"] == []
+        append(path, b" is over\nnew\n" if end else b"new\n")
+        await until(pilot, lambda: looked(total + 1))
+        await until(pilot, lambda: view.new_lines == 1)
+
+
+@pytest.mark.parametrize("away", ["", "down"])
+async def test_the_first_line_that_was_asked_for_stays_in_sight_when_older_ones_come_above_it(tmp_path, away):
+    """Of a log that is shown from its end; who has moved on since stays at the line where he is."""
+    path = tmp_path / "output.log"
+    count = FAR // 64 + 20_000
+    path.write_bytes(b"".join((b"line %d " % n).ljust(63, b".") + b"\n" for n in range(count)))
+    app = LogApp(LogView(TailFirst.of(path)))
+    view = app.view
+    async with app.run_test(size=(80, 10)) as pilot:
+        view.poll()
+        assert not view.source.whole
+        await pilot.press("home", *([away] if away else []))
+        await pilot.pause()
+        before = shown(view)[0]
+        await polled(pilot, view, lambda: view.source.whole)
+        await pilot.pause()
+        assert view.lines == count
+        assert shown(view)[0] == (before if away else "line 0 ".ljust(63, "."))

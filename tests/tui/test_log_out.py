@@ -59,6 +59,20 @@ async def test_wrapped_lines_are_copied_whole(app, tmp_path):
         assert pilot.app.clipboard == "x" * 5000 + "\nline 299\n"
 
 
+async def test_a_line_of_which_only_the_end_is_shown_is_copied_whole_or_not_at_all(app, tmp_path):
+    log = tmp_path / "night.log"
+    log.write_bytes(b"".join(b"%d " % n for n in range(9000)) + b"\nline 299\n")
+    async with app().run_test(size=SMALL, notifications=True) as pilot:
+        view = await opened(pilot, log)
+        assert text_of(view).startswith("…")
+        await pilot.press("y")
+        assert pilot.app.clipboard == "".join(f"{n} " for n in range(9000)) + "\nline 299\n"
+        log.write_bytes(b"x" * 70_000 + b"\nline 299\n")
+        await wait_for(pilot, lambda: "…xxx" in text_of(view), "the other line")
+        await pilot.press("y")
+        await wait_for(pilot, lambda: "Nothing is copied" in screen(pilot.app), "why not")
+
+
 async def test_s_saves_what_is_shown_and_asks_before_it_replaces(app, log):
     async with app().run_test(size=SMALL, notifications=True) as pilot:
         view = await opened(pilot, log)

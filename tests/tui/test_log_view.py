@@ -220,7 +220,7 @@ async def test_a_hostile_log_is_shown_literally_and_reaches_no_terminal_control(
         ("\x1b]0;pwn\x1b[2J", ""),
         ("\x1b[31", ""),
         ("[@click=app.quit]x[/]", "[@click=app.quit]x[/]"),
-        ("a" * 7000, "a" * 99),
+        ("a" * 7000, "a" * 98 + "…"),
     ],
 )
 async def test_any_line_is_exactly_as_wide_as_the_view(tmp_path, raw, text):
@@ -247,17 +247,36 @@ async def a_long_line(tmp_path):
         yield app, pilot
 
 
-async def test_long_lines_can_be_scrolled_sideways(tmp_path):
+async def test_long_lines_can_be_scrolled_sideways_and_show_where_they_go_on(tmp_path):
     async with a_long_line(tmp_path) as (app, pilot):
-        assert shown(app.view)[0] == "0123456789" * 8
+        start = "0123456789" * 7 + "012345678…"
+        assert shown(app.view)[0] == start
+        assert style_of(app.view, 0, "…").color != style_of(app.view, 0, "0123").color
         await pilot.press("right")
-        assert shown(app.view)[0].startswith("89012345")
+        assert shown(app.view)[0].startswith("…9012345")
+        assert shown(app.view)[0].endswith("3456…")
         for _ in range(40):
             app.view.action_scroll_right()
+        assert shown(app.view)[0].startswith("…")
         assert shown(app.view)[0].endswith("END")
         for _ in range(40):
             app.view.action_scroll_left()
-        assert shown(app.view)[0] == "0123456789" * 8
+        assert shown(app.view)[0] == start
+
+
+@pytest.mark.parametrize(
+    ("text", "row"), [("损" * 100, "损" * 39), ("a" + "损" * 100, "a" + "损" * 39), ("x" * 80, "x" * 80)]
+)
+async def test_the_sign_halves_no_wide_character_and_stands_only_where_there_is_more(tmp_path, text, row):
+    path = tmp_path / "log"
+    path.write_text(f"{text}\n")
+    app = app_on(path)
+    async with app.run_test(size=(81, 5)) as pilot:
+        app.view.poll()
+        await pilot.pause()
+        assert shown(app.view)[0].rstrip("… ") == row
+        assert shown(app.view)[0].endswith("…") == (len(text) > 80)
+        assert all(strip.cell_length == 81 for strip in app.view.render_lines(Region(0, 0, 81, 5)))
 
 
 async def test_a_log_that_is_shown_again_can_be_scrolled_sideways_too(tmp_path):
@@ -417,4 +436,4 @@ async def test_a_very_long_log_costs_as_little_as_a_short_one(tmp_path):
             pass
         assert app.view.lines == 200_001
         await pilot.press("home")
-        assert shown(app.view)[:2] == ["x" * 79, "[rank0] step"]
+        assert shown(app.view)[:2] == ["…" + "x" * 77 + "…", "[rank0] step"]

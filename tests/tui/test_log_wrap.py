@@ -8,9 +8,9 @@ import pytest
 from rich.cells import cell_len
 from textual.geometry import Region
 
-from prl_tui.telemetry.line_index import LineIndex
+from prl_tui.telemetry.line_index import LINE_LIMIT, LineIndex
 from prl_tui.tui.widgets.log_view import LogView
-from prl_tui.tui.widgets.log_wrap import row_starts
+from prl_tui.tui.widgets.log_wrap import WRAPPED_LIMIT, row_starts
 from tests.tui.test_log_view import LogApp, append, shown, until
 
 WIDTH, HEIGHT = 20, 10
@@ -57,7 +57,7 @@ SIZE = (WIDTH + 1, HEIGHT)  # one column is the scroll bar's
     ],
 )
 def test_rows_begin_where_the_one_before_is_full_and_halve_no_wide_character(text, width, starts):
-    assert row_starts(text, width) == starts
+    assert list(row_starts(text, width)) == starts
 
 
 async def test_w_wraps_at_the_end_and_back(log):
@@ -71,8 +71,8 @@ async def test_w_wraps_at_the_end_and_back(log):
         app.view.poll()
         assert shown(app.view)[-3:] == ["new 0123456789012345", "67890123456789012345", "67890123456789"]
         await pilot.press("w")
-        assert shown(app.view)[-1] == "new 0123456789012345"
-        assert shown(app.view)[-2] == LINES[-1][:WIDTH].rstrip()
+        assert shown(app.view)[-1] == "new 012345678901234…"
+        assert shown(app.view)[-2] == LINES[-1][: WIDTH - 1] + "…"
 
 
 async def test_every_row_is_passed_on_the_way_up_and_down(log):
@@ -196,3 +196,48 @@ async def test_a_huge_log_reads_only_what_is_in_sight(tmp_path):
         await pilot.pause()
         assert any(text.startswith("150000 ") for text in shown(app.view))
         assert sum(read) < 2000, "lines asked for, with six screens drawn"
+
+
+LONG = [f"word{n} " for n in range(1700)]
+
+
+@pytest.mark.parametrize("colour", ["", "\x1b[31m"])
+async def test_a_line_of_many_kilobytes_is_there_whole_where_it_is_wrapped(tmp_path, colour):
+    path = tmp_path / "log"
+    line = "".join(LONG)
+    path.write_text(f"first\n{colour}{line}\n")
+    app = LogApp(LogView(LineIndex(path)))
+    view = app.view
+    async with app.run_test(size=SIZE) as pilot:
+        view.poll()
+        await pilot.press("home")
+        assert shown(view)[1] == f"…{line[-LINE_LIMIT + 1 :][: WIDTH - 2]}…", (
+            "its last 8 KiB, and that there is more on both sides"
+        )
+        await pilot.press("w", "home")
+        seen = shown(view)
+        while not view.following:
+            await pilot.press("pagedown")
+            await pilot.pause()
+            rows = shown(view)
+            seen += rows if not view.following else rows[-(len(rows_of(["first", line])) - len(seen)) :]
+        assert seen == rows_of(["first", line])
+        await pilot.press("n")  # no error: nothing moves
+        assert "…" not in "".join(seen)
+
+
+async def test_what_is_left_out_before_a_wrapped_line_has_a_sign_too(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(
+        b"x" * (WRAPPED_LIMIT + 1) + b"\n" + b"y" * WRAPPED_LIMIT + b"\n" + b"1%\r" * WRAPPED_LIMIT + b"\n"
+    )
+    app = app_on(path)
+    async with app.run_test(size=SIZE) as pilot:
+        app.view.poll()
+        await pilot.press("w", "home")
+        assert shown(app.view)[:2] == ["…" + "x" * (WIDTH - 1), "x" * WIDTH]
+        app.view.go_to_line(1)
+        app.view._stand((1, 0))
+        assert shown(app.view)[0] == "y" * WIDTH
+        await pilot.press("end")
+        assert shown(app.view)[-1] == "1%", "the last state of a bar is whole"

@@ -587,6 +587,64 @@ async def test_of_many_ranks_the_odd_one_stands_by_itself_and_all_of_them_are_on
         place._show_tab(65)
         await wait_for(pilot, lambda: "65 the launcher speaks" in text_of(log), "the launcher's own line")
         assert "rank 3 says" not in text_of(log)
+        bar = place.query_one("#log-filter")
+        await wait_for(pilot, lambda: text_of(bar).startswith(" the launcher's own lines   1 of 65"), "whose they are")
         await pilot.press("right_square_bracket")
         await wait_for(pilot, lambda: "r63│ rank 63 says hello" in text_of(log), "all ranks, with their names")
         await shows(pilot, log, "the launcher speaks")
+        await wait_for(pilot, lambda: text_of(bar).startswith(" all ranks, bars left out   65 of 65"), "whose they are")
+        await pilot.press("right_square_bracket")
+        await wait_for(pilot, lambda: "I am rank 0" in text_of(log) and not bar.display, "all of rank 0's")
+        await pilot.press("l")
+        await wait_for(pilot, lambda: text_of(bar).startswith(" rank 0 · errors   0 of 1 line"), "whose errors")
+
+
+BARS = """
+import os, pathlib, sys
+place = pathlib.Path(os.environ["PRL_RUN_DIR"]) / "ranks" / "none_x" / "attempt_0" / "0"
+place.mkdir(parents=True)
+(place / "stdout.log").write_text("hello\\n")
+(place / "stderr.log").write_text("")
+for n in range(50):
+    print(f"[default0]:Train:  {n}%|#   | {n}/100 [00:01<00:09, 1.0it/s]")
+print("RuntimeError: the launcher broke")
+for n in range(50):
+    print("after", n, flush=True)
+sys.exit(1)
+"""
+
+
+async def test_d_finds_its_line_in_a_log_whose_bars_are_left_out(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await watch(pilot, start(BARS))
+        log, bar = place.query_one(LogView), place.query_one("#log-filter")
+        await wait_for(pilot, lambda: "hello" in text_of(log), "rank 0's log")
+        await wait_for(pilot, place._ended, "the end")
+        await pilot.press("d")
+        await wait_for(pilot, lambda: "51 RuntimeError: the launcher broke" in text_of(log), "the line")
+        await wait_for(pilot, lambda: text_of(bar).startswith(" all ranks, bars left out   51 of 101 lines"), "of what")
+        await wait_for(pilot, lambda: log.current_line == 0, "that it is the one jumped to")
+
+
+async def test_the_log_in_sight_stays_there_when_more_ranks_begin_to_write(app, start):
+    """The second rank's name comes to stand where the launcher's stood; the code waits for the folder `go`."""
+    code = (
+        "import os,pathlib,time\nrun=pathlib.Path(os.environ['PRL_RUN_DIR'])\nd=run/'ranks'/'x'/'attempt_0'\n"
+        "for r in range(4):\n"
+        " while r == 1 and not (run/'go').exists(): time.sleep(0.05)\n"
+        " p=d/str(r); p.mkdir(parents=True)\n (p/'stdout.log').write_text(f'I am rank {r}\\n')\n"
+        " (p/'stderr.log').write_text('')\n print(f'[default{r}]:I am rank {r}', flush=True)\n"
+        " print('I am the launcher', flush=True)\ntime.sleep(60)"
+    )
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(code)
+        place = await watch(pilot, folder)
+        log, tabs, bar = place.query_one(LogView), place.query_one(LogTabs), place.query_one("#log-filter")
+        await wait_for(pilot, lambda: "I am rank 0" in text_of(log), "rank 0 first")
+        await pilot.press("right_square_bracket")
+        await wait_for(pilot, lambda: "the launcher's own lines   1 of 2 lines" in text_of(bar), "the launcher's")
+        (folder.path / "go").mkdir()
+        await wait_for(pilot, lambda: len(tabs.tabs) == 6, "all ranks")
+        await wait_for(pilot, lambda: "the launcher's own lines   4 of 8 lines" in text_of(bar), "still its own")
+        assert tabs.tabs[tabs.active].own
+        assert "I am rank" not in text_of(log)

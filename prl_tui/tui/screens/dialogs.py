@@ -202,7 +202,7 @@ class AskText(TypingDialog[str]):
 class Help(Dialog[None]):
     """What this screen shows and which keys it has."""
 
-    CSS = "Help .help { width: 80; max-width: 100%; padding: 0 1; }"
+    CSS = "Help .help { width: 80; max-width: 100%; max-height: 100%; padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "close", t("back"))]
 
     def __init__(self, text: str) -> None:

@@ -18,7 +18,7 @@ from prl_tui.tui.screens.place import Place
 from prl_tui.tui.widgets.log_filter import Shown
 from prl_tui.tui.widgets.log_finder import FilterLine, LogFinder, Purpose
 from prl_tui.tui.widgets.log_pane import screen_is_behind
-from prl_tui.tui.widgets.log_tabs import LogTabs
+from prl_tui.tui.widgets.log_tabs import LogTab, LogTabs
 from prl_tui.tui.widgets.log_view import LogView
 
 if TYPE_CHECKING:
@@ -85,7 +85,14 @@ class LogPlace(Place):
         if notes != tabs.notes:
             tabs.notes = notes
             tabs.refresh()
-        self.query_one(FilterLine).show(view)
+        self.query_one(FilterLine).show(view, self._log_in_words(view, tabs.tabs[tabs.active]))
+
+    @staticmethod
+    def _log_in_words(view: LogView, tab: LogTab) -> str:
+        """Which log is shown, and what of it never is."""
+        if isinstance(view.hidden, IdleRankLineTest):
+            return t("{log}, bars left out", log=tab.title)
+        return tab.title
 
     # --- which log ------------------------------------------------------------------------------------------------
 
@@ -116,6 +123,16 @@ class LogPlace(Place):
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).active + by)
 
+    def _take_tabs(self, wanted: list[LogTab]) -> None:
+        """Other logs are there now: the one in sight stays in sight, wherever its name stands among them."""
+        tabs = self.query_one(LogTabs)
+        before, alone = tabs.tabs[tabs.active], len(tabs.tabs) == 1
+        at = next((n for n, tab in enumerate(wanted) if tab.is_same(before)), None)
+        tabs.tabs, tabs.active = wanted, at or 0
+        tabs.refresh()
+        if at is None or alone != (len(wanted) == 1):
+            self._show_tab(tabs.active)  # another log, or of the same one other lines
+
     def action_entry(self, by: int) -> None:
         """The next log, group of logs, or odd one of its row."""
         self._chose_log = True
@@ -130,7 +147,10 @@ class LogPlace(Place):
         if view.log_source is source:
             place = source.line_of(path, line) or 0
             view.poll()
-            view.go_to_line(place, 0)
+            while view.log_source is source and view.filtered is not None and not view.filtered.scan.counted:
+                view.poll()
+                await asyncio.sleep(0.02)
+            view.go_to_line(view.line_of(place), 0)
 
     def on_unmount(self) -> None:
         """Give the files back."""
@@ -205,8 +225,8 @@ class LogPlace(Place):
 
     def on_log_view_gave_up(self, event: LogView.GaveUp) -> None:
         """Say which expression was too slow."""
-        said = t("Not every line was tested; the search or filter is taken away.")
-        self.prl.tell(f"{event.reason} {said}", "error")
+        said = t("{reason} It is taken away: not every line was tested.", reason=event.reason)
+        self.prl.tell(said, "error")
         self._note(self.query_one(LogView))
 
     def _no_errors(self) -> str:

@@ -193,9 +193,7 @@ class WatchScreen(SizedPanes, LogPlace):
         wanted = tabs_of(one)
         if wanted != tabs.tabs:
             first_ranks = len(tabs.tabs) == 1 and len(wanted) > 1
-            tabs.tabs = wanted
-            tabs.active = min(tabs.active, len(wanted) - 1)
-            tabs.refresh()
+            self._take_tabs(wanted)
             if first_ranks and not self._chose_log:
                 self._show_tab(1)  # rank 0's own log reads better than all ranks in one
         self._show_culprit(one)

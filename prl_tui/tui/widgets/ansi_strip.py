@@ -5,9 +5,12 @@ Segments are no markup: brackets in a log are brackets.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from rich.cells import get_character_cell_size
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 
     from prl_tui.telemetry.escapes import Colour
 
+CUT = "…"
+"""Stands in the first or last cell of a row whose line goes on there."""
+_LEAST_MARKED = 3
+"""Cells of a row that has room for the sign at both ends."""
 Span = tuple[int, int]
 """First character and the one after the last, in the plain text."""
 
@@ -33,11 +40,7 @@ def window(
 
     `spans` of its plain text (ascending, apart) are drawn with `mark`.
     """
-    found = pieces(text)
-    if mark is not None and spans:
-        parts = [(part, style + mark if marked else style) for part, style, marked in _cut(found, base, spans)]
-    else:
-        parts = [(piece.text, _on(base, piece.look)) for piece in found]
+    parts = _styled(text, base, spans, mark)
     if not all(part.isascii() for part, _ in parts):
         strip = Strip([Segment(part, style) for part, style in parts])
         return list(strip.crop_extend(x, x + width, base)), strip.cell_length
@@ -52,6 +55,35 @@ def window(
     if room < width:
         segments.append(Segment(" " * (width - room), base))
     return segments, start
+
+
+def _styled(text: str, base: Style, spans: Sequence[Span], mark: Style | None) -> list[tuple[str, Style]]:
+    """A decoded line in parts that are drawn alike."""
+    found = pieces(text)
+    if mark is not None and spans:
+        return [(part, style + mark if marked else style) for part, style, marked in _cut(found, base, spans)]
+    return [(piece.text, _on(base, piece.look)) for piece in found]
+
+
+def _in_rows(parts: Sequence[tuple[str, Style]], starts: Sequence[int], width: int) -> list[list[Segment]]:
+    """The parts in rows that begin in these cells, in one pass; what is before the first and after the last one goes."""
+    edges = [*starts, starts[-1] + width]
+    rows: list[list[Segment]] = [[] for _ in starts]
+    cell = 0
+    for text, style in parts:
+        places: Sequence[int] = range(cell, cell + len(text) + 1)
+        if not text.isascii():
+            places = tuple(accumulate(map(get_character_cell_size, text), initial=cell))
+        for row in range(max(0, bisect_right(edges, cell) - 1), len(rows)):
+            if edges[row] >= places[-1]:
+                break
+            shown = text[bisect_left(places, edges[row]) : bisect_left(places, edges[row + 1])]
+            if shown:
+                rows[row].append(Segment(shown, style))
+        cell = places[-1]
+        if cell >= edges[-1]:
+            break
+    return rows
 
 
 def _cut(found: Sequence[Piece], base: Style, spans: Sequence[Span]) -> Iterator[tuple[str, Style, bool]]:
@@ -95,7 +127,7 @@ def _colour(colour: Colour | None) -> Color | None:
 class Paint:
     """Draws lines for one pass of a widget; what all lines need is looked up once.
 
-    The widget has the component classes `PREFIX--found` and `PREFIX--current`.
+    The widget has the component classes `PREFIX--found`, `PREFIX--current` and `PREFIX--cut`.
     """
 
     def __init__(self, widget: Widget, prefix: str, x: int, width: int) -> None:
@@ -108,21 +140,42 @@ class Paint:
         self._filters = widget.get_line_filters()
         self._own: dict[str, Style] = {}
 
-    def strip(self, text: str, spans: Sequence[Span] = (), current: bool = False) -> tuple[Strip, int]:
-        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it; cells of all of it."""
+    def strip(
+        self, text: str, spans: Sequence[Span] = (), current: bool = False, without_start: bool = False
+    ) -> tuple[Strip, int]:
+        """The part of a line that is in sight, with the app's colour filters (NO_COLOR, palette) on it; cells of all of it.
+
+        `CUT` stands where it goes on; `without_start`: before `text` there is more of it too.
+        """
         style, mark = self._styles(spans, current)
         segments, width = window(text, style, self.x, self.width, spans, mark)
-        return self._filtered(segments), width
+        left = without_start or (self.x > 0 and width > 0)
+        return self._filtered(self._marked(segments, style, left, width > self.x + self.width)), width
 
-    def rows(self, text: str, starts: Sequence[int], spans: Sequence[Span] = (), current: bool = False) -> list[Strip]:
-        """All of a line in rows that begin in these cells, each as wide as the view."""
+    def _marked(self, segments: list[Segment], style: Style, left: bool, right: bool) -> list[Segment]:
+        """With a sign in the first and the last cell of a row, where its line goes on there."""
+        if not (left or right) or self.width < _LEAST_MARKED:
+            return segments
+        mark = [Segment(CUT, style + Style(color=self._component("cut").color))]
+        inner = Strip(segments, self.width).crop(int(left), self.width - int(right))
+        return [*(mark if left else []), *inner, *(mark if right else [])]
+
+    def rows(
+        self,
+        text: str,
+        starts: Sequence[int],
+        spans: Sequence[Span] = (),
+        current: bool = False,
+        without_start: bool = False,
+    ) -> list[Strip]:
+        """All of a line in rows that begin in these cells, each as wide as the view; `without_start` as `strip`."""
         style, mark = self._styles(spans, current)
         found = []
-        for start, end in zip(starts, [*starts[1:], starts[-1] + self.width], strict=True):
-            segments, _ = window(text, style, start, end - start, spans, mark)
-            if end - start < self.width:  # a wide character did not fit
-                segments.append(Segment(" " * (self.width - (end - start)), style))
-            found.append(self._filtered(segments))
+        for start, segments in zip(
+            starts, _in_rows(_styled(text, style, spans, mark), starts, self.width), strict=True
+        ):
+            row = list(Strip(segments).crop_extend(0, self.width, style))
+            found.append(self._filtered(self._marked(row, style, without_start and start == 0, right=False)))
         return found
 
     def beside(self, text: str, name: str) -> list[Segment]:

@@ -10,6 +10,7 @@ from textual.strip import Strip
 from prl_tui.i18n import t
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.filtered_source import FilteredSource
+from prl_tui.telemetry.line_index import LINE_LIMIT
 from prl_tui.telemetry.line_levels import LEVELS, Level
 from prl_tui.telemetry.line_tests import LevelTest, LineFilter, LineTest, SearchTest
 from prl_tui.tui.widgets.log_pane import LogPane
@@ -112,10 +113,13 @@ class FilterPane(WrapPane):
         """Where a line of the whole log is shown, or the first one after it that is."""
         return number if self.filtered is None else self.filtered.place_of(number)
 
-    def in_sight(self) -> list[tuple[int, str]]:
-        """The lines in sight, by where they are shown, as plain text and whole, however much of them is in sight."""
+    def in_sight(self, limit: int = LINE_LIMIT) -> list[tuple[int, str]]:
+        """The lines in sight, by where they are shown, as plain text, however much of them is in sight.
+
+        Of each its last `limit` bytes at most.
+        """
         top, left = self.scroll_offset.y, max(1, self.size.height)
-        raws = self._source.read_lines(top, left) if self._source else []
+        raws = self._source.read_lines(top, left, limit) if self._source else []
         found: list[tuple[int, str]] = []
         left += self._skip
         for n, raw in enumerate(raws):

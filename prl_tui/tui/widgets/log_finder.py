@@ -51,10 +51,9 @@ class FilterLine(Static):
         super().__init__(id="log-filter")
         self._said = ""
 
-    def show(self, view: LogView) -> None:
-        """Say it in one line; nothing where all are shown."""
-        words = view.shown.words() if view.hidden is None else [t("the launcher's own lines"), *view.shown.words()]
-        said = "" if view.filtered is None else f"{' · '.join(words)}   {_how_many(view)}"
+    def show(self, view: LogView, log: str) -> None:
+        """Say it in one line, `log` first, which log it is; nothing where all lines are shown."""
+        said = "" if view.filtered is None else f"{' · '.join([log, *view.shown.words()])}   {_how_many(view)}"
         width = max(0, self.size.width - 2) if self.display else max(0, self.screen.size.width - 4)
         said = _beside(said, t("esc clears") if view.shown else "", width) if said else ""
         if said != self._said:

@@ -19,7 +19,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from prl_tui import reasons
-from prl_tui.telemetry.escapes import decode
+from prl_tui.telemetry.escapes import decode, lacks_its_start
+from prl_tui.telemetry.line_index import LINE_LIMIT
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Paint, Span
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from prl_tui.telemetry.line_index import LineSource
 
 COLUMNS = 8  # one step sideways
-_Key = tuple[bytes, int, int, "Style", str, bool]
+_Key = tuple[bytes, int, int, "Style", str, bool, bool]
 
 
 def screen_is_behind(app: App[Any]) -> bool:
@@ -45,7 +46,7 @@ class LogPane(ScrollView, can_focus=True):
     """Shows one log and follows its end."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"log-view--found", "log-view--current"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"log-view--found", "log-view--current", "log-view--cut"}
     DEFAULT_CSS = """
     LogPane {
         height: 1fr;
@@ -54,6 +55,7 @@ class LogPane(ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
         & > .log-view--found { background: $warning; color: $background; text-style: bold; }
         & > .log-view--current { background: $panel; }
+        & > .log-view--cut { color: $text-muted; }
     }
     """
 
@@ -83,6 +85,8 @@ class LogPane(ScrollView, can_focus=True):
 
     _gutter = 0
     """Cells before each line."""
+    _limit = LINE_LIMIT
+    """Bytes of a line that are shown, its last ones."""
 
     def __init__(
         self,
@@ -108,6 +112,10 @@ class LogPane(ScrollView, can_focus=True):
         self._generation = source.generation if source else 0
         self._moved = source.moved if source else 0
         self._held_at = 0
+        self._settled = False
+        """Whether all lines that were there when the log was shown are counted."""
+        self._at_start = False
+        """The first line was asked for: it stays in sight when lines come to stand above the one that was the first."""
         self._widest = 0
         self._cache: LRUCache[_Key, tuple[Strip, int]] = LRUCache(512)
 
@@ -149,7 +157,7 @@ class LogPane(ScrollView, can_focus=True):
                 self._go_to_end()
             if self.following or end_was_in_sight:
                 self.refresh()
-            self._count_new()
+        self._count_new()
         return got
 
     def _make_room(self, lines: int) -> None:
@@ -161,7 +169,7 @@ class LogPane(ScrollView, can_focus=True):
         self._fit()
         if self.following:
             self._go_to_end()
-        else:
+        elif not self._at_start:
             self._place(round(self.scroll_x), round(self.scroll_y) + lines)
         self.refresh()
 
@@ -174,6 +182,7 @@ class LogPane(ScrollView, can_focus=True):
     def go_to_line(self, line: int, column: int | None = None) -> None:
         """Bring a line (from 0) into sight, mark it as the current one and stop to follow."""
         self.current_line = line
+        self._at_start = False
         self._set_following(False)
         self._fit()
         x = self.scroll_x
@@ -200,6 +209,7 @@ class LogPane(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scrolling up lets go of the end, reaching it takes hold again."""
         super().watch_scroll_y(old_value, new_value)
+        self._at_start = self._at_start and new_value == 0
         if new_value < old_value and new_value < self.max_scroll_y:
             self._set_following(False)
         elif new_value >= self.max_scroll_y:
@@ -230,10 +240,14 @@ class LogPane(ScrollView, can_focus=True):
         if following != self.following:
             self.following = following
             self._held_at = self.lines
+            self._settled = self._settled and self._source is not None and not self._source.catching_up
             self.new_lines = 0
             self.post_message(self.FollowChanged(self, following))
 
     def _count_new(self) -> None:
+        if not self._settled:  # what was there before somebody looked elsewhere is not new, whenever it is counted
+            self._held_at = self.lines
+            self._settled = self._source is not None and not self._source.catching_up
         new = 0 if self.following else max(0, self.lines - self._held_at)
         if new != self.new_lines:
             self.new_lines = new
@@ -245,6 +259,7 @@ class LogPane(ScrollView, can_focus=True):
         self._moved = self._source.moved if self._source else 0
         self.current_line = None
         self.new_lines = self._held_at = self._widest = 0
+        self._settled = self._at_start = False
         self._fit()
         self._go_to_end()
         self._set_following(True)
@@ -290,7 +305,7 @@ class LogPane(ScrollView, can_focus=True):
 
     def _strips(self, first: int, count: int) -> list[Strip]:
         x, y = self.scroll_offset
-        rows = self._source.read_lines(y + first, count) if self._source else []
+        rows = self._source.read_lines(y + first, count, self._limit) if self._source else []
         paint = Paint(self, "log-view", x, self._text_width)
         if y + first == 0 and not self.lines:
             strips = [paint.strip(self._nothing())[0]]
@@ -314,15 +329,22 @@ class LogPane(ScrollView, can_focus=True):
         return reasons.of_file(problem) if problem else self.placeholder
 
     def _strip(self, raw: bytes, paint: Paint, line: int) -> Strip:
-        current = line == self.current_line
-        key = (raw, paint.x, paint.width, paint.style, self.needle, current)
+        current, cut = line == self.current_line, self._lacks_its_start(raw, line)
+        key = (raw, paint.x, paint.width, paint.style, self.needle, current, cut)
         found = self._cache.get(key)
         if found is None:
             text = decode(raw)
-            found = self._cache[key] = paint.strip(text, self.spans(text), current)
+            found = self._cache[key] = paint.strip(text, self.spans(text), current, cut)
         strip, width = found
         self._widen(width)  # of a line drawn before too: the view may have been shown anew since
         return strip
+
+    def _lacks_its_start(self, raw: bytes, line: int) -> bool:
+        """Whether more of a line stands in the log before what is shown of it."""
+        if len(raw) < self._limit or self._source is None:
+            return False
+        longer = self._source.read_lines(line, 1, self._limit + 1)
+        return lacks_its_start(raw, bool(longer) and len(longer[0]) > len(raw))
 
     def spans(self, text: str) -> list[Span]:  # noqa: ARG002
         """Cells of a line to mark, from and to."""

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from prl_tui.i18n import t
+from prl_tui.runs.bare import BareRun
 from prl_tui.runs.overview import Overview
 from prl_tui.tui.cells import fit
 
@@ -40,6 +41,17 @@ class LogTab:
     sign: str = ""
     """What is odd about it."""
 
+    @property
+    def title(self) -> str:
+        """Which log it is, in words that need no row of names beside them."""
+        if self.own:
+            return t("the launcher's own lines")
+        return self.name if self.rank is None else t("rank {rank}", rank=self.rank)
+
+    def is_same(self, other: LogTab) -> bool:
+        """Whether both are one log, whatever is odd about it by now."""
+        return (self.rank, self.own) == (other.rank, other.own)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -56,7 +68,7 @@ def tabs_of(one: Overview) -> list[LogTab]:
     """All ranks in one log, each rank's own, and what the launcher itself says; a run without ranks has one log."""
     ranks = one.view.ranks
     if not ranks:
-        return [LogTab(t("launcher"), None)]
+        return [LogTab(t("the log") if isinstance(one.folder, BareRun) else t("launcher"), None)]
     bad = {mark.path for mark in one.view.errors}
     signs = {log.rank: ERROR if bad & {log.stdout, log.stderr} else "" for log in ranks}
     signs |= {rank: SILENT for rank in one.view.silent if not signs.get(rank)}

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
-from prl_tui.i18n import nt, t
+from prl_tui.i18n import t
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_scan import LineScan
 from prl_tui.telemetry.line_search import BATCH, find_line
 from prl_tui.telemetry.line_tests import ErrorTest, LevelTest, LineTest, PatternTest, SearchTest, TextTest, search_test
 from prl_tui.telemetry.slow_patterns import TooSlowError
 from prl_tui.telemetry.tail_first import TailFirst
+from prl_tui.tui.widgets import log_hits
 from prl_tui.tui.widgets.ansi_strip import Span
 from prl_tui.tui.widgets.log_filter import FilterPane
 from prl_tui.tui.widgets.log_pane import COLUMNS, LogPane
@@ -66,6 +67,10 @@ class LogView(FilterPane):
     _test: SearchTest | None = None
     _count: LineScan | None = None
     """Finds all lines with the searched text."""
+    _level: Level | None = None
+    """What was jumped to last, where that was a level."""
+    _level_count: LineScan | None = None
+    """Finds all lines of that level."""
 
     def search(self, needle: str, *, backwards: bool = False) -> None:
         """Mark `needle` everywhere and go to the next line with it; `Searched` says where. Empty ends it.
@@ -89,20 +94,13 @@ class LogView(FilterPane):
 
     @property
     def hits(self) -> str:
-        """How many lines have the searched text, and which of them is the current one; empty without a search."""
-        count = self._count
-        if count is None:
-            return ""
-        found, unfinished = len(count.lines), count.unfinished()
-        total = found + len(unfinished)
-        if not count.counted:
-            return t("≥ {n} matches", n=f"{total:,}")
-        if self.current_line is not None:
-            number = self.number_of(self.current_line)
-            if number in count.lines or number in unfinished:
-                at = count.lines.before(number) + sum(line < number for line in unfinished) + 1
-                return t("{place} of {n}", place=f"{at:,}", n=f"{total:,}")
-        return nt("1 match", "{count} matches", total, count=f"{total:,}")
+        """How many lines have the searched text, and which of them is the current one; empty without a search.
+
+        After a jump to an error or a warning the same of these, as long as the end is not followed again.
+        """
+        if self._level_count is not None and not self.following:
+            return log_hits.of_level(self, self._level_count, self._level == "error")
+        return log_hits.of_text(self, self._count) if self._count is not None else ""
 
     def show(self, source: LineSource | None, placeholder: str = "", hidden: LineTest | None = None) -> None:
         """Show another log, from its end; search and filter go on in it."""
@@ -112,10 +110,11 @@ class LogView(FilterPane):
     def poll(self, budget: int = 4 << 20) -> int:
         """Take in what is new, of the log and of the count."""
         got = super().poll(budget)
-        if self._count is not None:
-            if got:
-                self._count.look()
-            self._count.take()
+        for count in (self._count, self._level_count):
+            if count is not None:
+                if got:
+                    count.look()
+                count.take()
         self._drop_slow()
         return got
 
@@ -140,14 +139,27 @@ class LogView(FilterPane):
         if self._count is not None:
             self._count.stop()
             self._count = None
+        self._count_level(None)
 
     def _count_hits(self) -> None:
         if self._count is not None:
             self._count.stop()
             self._count = None
+        self._count_level(None)
         source = self.log_source
         if self._test is not None and source is not None:
             self._count = LineScan(source, self.wanted(self._test)).start()
+
+    def _count_level(self, level: Level | None) -> None:
+        """Count the lines of a level, on a thread; None: no level's any more."""
+        if level == self._level:
+            return
+        if self._level_count is not None:
+            self._level_count.stop()
+        self._level, self._level_count = level, None
+        source = self.log_source
+        if level is not None and source is not None:
+            self._level_count = LineScan(source, self.wanted(LevelTest(level))).start()
 
     # --- keys ------------------------------------------------------------------------------------------------
 
@@ -160,6 +172,7 @@ class LogView(FilterPane):
         self._set_following(False)
         self._skip = 0
         self._place(0, 0)
+        self._at_start = True
         self.refresh()
 
     def action_scroll_left(self) -> None:
@@ -198,6 +211,7 @@ class LogView(FilterPane):
 
     def _look_for(self, test: LineTest, backwards: bool, from_here: bool) -> None:
         """`from_here`: from the first line in sight, as when a text was just typed; else from the line last jumped to."""
+        self._count_level(next(iter(test.levels)) if isinstance(test, LevelTest) else None)
         start = self.scroll_offset.y
         current, height = self.current_line, max(1, self.size.height)
         seen = self._in_sight(test) if from_here else None
@@ -243,7 +257,7 @@ class LogView(FilterPane):
         typed = test if isinstance(test, (TextTest, PatternTest)) else None
         level = next(iter(test.levels)) if isinstance(test, LevelTest) else None
         if hit is not None and self._source is not None:
-            text = plain(b"".join(self._source.read_lines(hit, 1)))
+            text = plain(b"".join(self._source.read_lines(hit, 1, self._limit)))
             before = text[: next(iter(typed.spans(text)), (0, 0))[0]] if typed is not None else ""
             self.go_to_line(hit, cell_len(before))
         self.post_message(self.Searched(self, typed.needle if typed is not None else "", hit, wrapped, level))

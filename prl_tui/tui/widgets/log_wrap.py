@@ -7,6 +7,7 @@ nothing counts the rows of a whole log: the end is found from the last lines bac
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.cells import get_character_cell_size
@@ -15,33 +16,41 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from prl_tui.telemetry.escapes import decode, plain
+from prl_tui.telemetry.line_index import LINE_LIMIT
 from prl_tui.tui.widgets.ansi_strip import Paint
 from prl_tui.tui.widgets.log_pane import LogPane
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.strip import Strip
 
     from prl_tui.tui.widgets.log_pane import _Key
 
+WRAPPED_LIMIT = 1 << 16
+"""Bytes of a line that are shown where it is wrapped, its last ones."""
 WHEEL = 3
 """Rows of one turn of the wheel."""
 _Place = tuple[int, int]
 """A line, and a row of it."""
 
 
-def row_starts(text: str, width: int) -> list[int]:
+def row_starts(text: str, width: int) -> Sequence[int]:
     """In which cells of a plain line its rows begin, at `width` cells a row; a wide character is never halved."""
     width = max(1, width)
-    if text.isascii():
-        return list(range(0, max(1, len(text)), width))
+    return range(0, max(1, len(text)), width) if text.isascii() else _starts_of_wide(text, width)
+
+
+@lru_cache(maxsize=128)
+def _starts_of_wide(text: str, width: int) -> tuple[int, ...]:
     starts, cell = [0], 0
     for char in text:
         size = get_character_cell_size(char)
         if cell + size > starts[-1] + width and cell > starts[-1]:
             starts.append(cell)
         cell += size
-    return starts
+    return tuple(starts)
 
 
 class WrapPane(LogPane):
@@ -57,6 +66,7 @@ class WrapPane(LogPane):
         """Wrap long lines, or cut them again; the first line in sight stays there, or the end does."""
         self.wrapped = on
         self._skip = 0
+        self._limit = WRAPPED_LIMIT if on else LINE_LIMIT
         self._row_cache: LRUCache[_Key, list[Strip]] = LRUCache(512)
         line = round(self.scroll_y)
         self._fit()
@@ -130,7 +140,7 @@ class WrapPane(LogPane):
         height = max(1, self.size.height)
         first = max(0, self.lines - height)
         left = height
-        raws = self._source.read_lines(first, height) if self._source else []
+        raws = self._source.read_lines(first, height, self._limit) if self._source else []
         for n in range(len(raws) - 1, -1, -1):
             rows = len(row_starts(plain(raws[n]), self._text_width))
             if rows >= left:
@@ -138,8 +148,8 @@ class WrapPane(LogPane):
             left -= rows
         return first, 0
 
-    def _starts(self, line: int) -> list[int]:
-        raws = self._source.read_lines(line, 1) if self._source else []
+    def _starts(self, line: int) -> Sequence[int]:
+        raws = self._source.read_lines(line, 1, self._limit) if self._source else []
         return row_starts(plain(raws[0]) if raws else "", self._text_width)
 
     def _further(self, place: _Place, rows: int) -> _Place:
@@ -201,22 +211,30 @@ class WrapPane(LogPane):
         top, last = self.scroll_offset.y, first + count
         paint = Paint(self, "log-view", 0, self._text_width)
         strips: list[Strip] = []
-        for n, raw in enumerate(self._source.read_lines(top, last)):
-            rows = self._rows_of(raw, paint, top + n)
+        for n, raw in enumerate(self._source.read_lines(top, last, self._limit)):
+            skip = 0 if n else self._skip
+            rows = self._rows_of(raw, paint, top + n, skip, last - len(strips))
             if self._gutter:
-                rows = [self._framed(row, -1 if at else top + n, paint) for at, row in enumerate(rows)]
-            strips += rows[min(self._skip, len(rows) - 1) :] if n == 0 else rows
+                rows = [self._framed(row, -1 if at or skip else top + n, paint) for at, row in enumerate(rows)]
+            strips += rows
             if len(strips) >= last:
                 break
         strips = strips[first:last]
         return strips + [self._blank(paint)] * (count - len(strips))
 
-    def _rows_of(self, raw: bytes, paint: Paint, line: int) -> list[Strip]:
-        current = line == self.current_line
-        key = (raw, 0, paint.width, paint.style, self.needle, current)
+    def _rows_of(self, raw: bytes, paint: Paint, line: int, skip: int, most: int) -> list[Strip]:
+        """At most so many rows of a line, after the skipped ones; at least its last one."""
+        current, cut = line == self.current_line, self._lacks_its_start(raw, line)
+        key = (raw, 0, paint.width, paint.style, self.needle, current, cut)
         rows = self._row_cache.get(key)
         if rows is None:
             text = decode(raw)
             starts = row_starts(plain(text), paint.width)
-            rows = self._row_cache[key] = paint.rows(text, starts, self.spans(text), current)
-        return rows
+            if (
+                len(raw) > LINE_LIMIT
+            ):  # its rows may be thousands: those in sight are all that is drawn, and none is kept
+                skip = min(skip, len(starts) - 1)
+                wanted = starts[skip : skip + most + 1]  # the one after them says where the last one ends
+                return paint.rows(text, wanted, self.spans(text), current, cut)[:most]
+            rows = self._row_cache[key] = paint.rows(text, starts, self.spans(text), current, cut)
+        return rows[min(skip, len(rows) - 1) :]
