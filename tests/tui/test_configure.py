@@ -8,6 +8,7 @@ import threading
 import pytest
 from textual import events
 
+from prl_tui.core import wordlist
 from prl_tui.core.config import Source
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.machine import facts
@@ -327,6 +328,24 @@ async def test_the_line_under_the_form_says_what_the_field_is_from_the_start(app
         await wait_for(pilot, lambda: "--seed" in text_of(about), "the found field's help")
 
 
+async def test_another_recipe_brings_the_help_of_its_own_field(app, recipes):
+    """The cursor may stay on a key that both recipes have: what it is, is the new recipe's to say."""
+    async with app("demo", "two-ranks").run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        about = place.query_one("#about")
+        for name in [recipe.name for recipe in recipes.recipes.values() if recipe.presets]:
+            place.session.choose(name, next(iter(recipes.recipes[name].presets)))
+            place.update()
+            field = place.form.field
+            assert field is place.session.config.recipe.by_key[place.form.key]
+            words = " ".join(wordlist.about(field).split())[:30]
+            await wait_for(pilot, lambda w=words: w in " ".join(text_of(about).split()), f"{name}: {words}")
+        place.session.undo()
+        place.update()
+        words = " ".join(wordlist.about(place.form.field).split())[:30]
+        await wait_for(pilot, lambda: words in " ".join(text_of(about).split()), "undone: the field before")
+
+
 async def test_pasted_text_goes_into_the_field_under_the_cursor(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, "model")
@@ -598,8 +617,7 @@ async def test_a_digit_right_behind_an_arrow_goes_to_the_row_that_the_arrow_led_
         await pilot.press("enter")
         changed = place.session.config.changed()
         assert len(changed) == 1
-        assert place.form._field() is not None
-        assert place.form._field().key == changed[0]
+        assert place.form.key == changed[0]
 
 
 async def test_the_low_verdict_uses_every_row_it_has(app):

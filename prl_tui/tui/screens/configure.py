@@ -16,12 +16,12 @@ from prl_tui.tui.cells import safe
 from prl_tui.tui.screens import configure_words
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.session import Session
-from prl_tui.tui.widgets.form_words import about_field
 from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from prl_tui.core.findings import Fix
+    from prl_tui.tui.widgets.field_help import FieldHelp
     from prl_tui.tui.widgets.finder import Finder
     from prl_tui.tui.widgets.gpu_table import GpuTable
     from prl_tui.tui.widgets.preview import Preview
@@ -95,6 +95,7 @@ class ConfigureScreen(Place):
             await self._mount_rest()
 
     async def _mount_rest(self) -> None:
+        from prl_tui.tui.widgets.field_help import FieldHelp
         from prl_tui.tui.widgets.gpu_table import CONFIGURE, GpuTable
         from prl_tui.tui.widgets.key_line import KeyLine
         from prl_tui.tui.widgets.preview import Preview
@@ -103,7 +104,7 @@ class ConfigureScreen(Place):
 
         gpus = GpuTable(CONFIGURE, id="gpus")
         gpus.border_title = t("GPUs")
-        centre = Vertical(SettingsForm(id="settings"), Static(id="about"), id="centre")
+        centre = Vertical(SettingsForm(id="settings"), FieldHelp(id="about"), id="centre")
         middle = self.query_one("#middle")
         await self.mount(gpus, after="#gpu-line")
         await middle.mount(centre, VerdictView(id="verdict"))
@@ -145,6 +146,7 @@ class ConfigureScreen(Place):
         self.session.looking = self._looked is None or self._looked != self.prl.box.subject(self.session.config)
         verdict = self.session.verdict
         self.form.show(self.session.config, configure_words.worst(verdict))
+        self._describe()
         probe = self.session.probe
         self.verdict.show(verdict, probe.words() if probe is not None else "")
         if self.preview.display:
@@ -227,18 +229,13 @@ class ConfigureScreen(Place):
         self.session.reset(event.key)
         self.update()
 
-    def on_settings_form_moved(self, event: SettingsForm.Moved) -> None:
+    def on_settings_form_moved(self, event: SettingsForm.Moved) -> None:  # noqa: ARG002
         """Say what the field is."""
-        self._describe(event.key)
+        self._describe()
 
-    def _describe(self, key: str) -> None:
-        """What a field is, in the lines that there are; `?` has all of a longer one."""
-        field = self.session.config.recipe.by_key.get(key)
-        about = self.query_one("#about", Static)
-        if not about.size.width:
-            self.call_after_refresh(self._describe_again)  # mounted a moment ago, not laid out yet
-        elif field is not None:
-            self._say("#about", about_field(field, about.content_size.width, about.content_size.height))
+    def _describe(self) -> None:
+        """What the field under the cursor is, in the lines that there are; `?` has all of a longer one."""
+        cast("FieldHelp", self.query_one("#about")).show(self.form.field)
 
     def on_verdict_view_applied(self, event: VerdictView.Applied) -> None:
         """A way out."""
@@ -333,13 +330,8 @@ class ConfigureScreen(Place):
         self.verdict.focus()
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
-        """A preview that comes into sight shows what is now, and the help of a field takes the new lines."""
+        """A preview that comes into sight shows what is now."""
         self.call_after_refresh(self.update)
-        self.call_after_refresh(self._describe_again)
-
-    def _describe_again(self) -> None:
-        if self._ready and self.whole() and self.query("#about") and self.query_one("#about").size.width:
-            self._describe(self.form.key)
 
     def _show_only(self, view: str) -> None:
         for name in VIEWS:
@@ -365,7 +357,7 @@ class ConfigureScreen(Place):
         from prl_tui.tui.help import configure_help
         from prl_tui.tui.screens.dialogs import Help
 
-        field = self.session.config.recipe.by_key.get(self.form.key)
+        field = self.form.field
         about = safe(t("{place}: {words}", place=field.label, words=wordlist.about(field))) if field is not None else ""
         self.app.push_screen(Help(configure_help(about)))
 

@@ -126,6 +126,11 @@ class SettingsForm(Rows):
         return self._entries[self.cursor].key if self.cursor < len(self._entries) else ""
 
     @property
+    def field(self) -> Field | None:
+        """The same, as its recipe declares it."""
+        return self._config.recipe.by_key.get(self.key) if self._config is not None else None
+
+    @property
     def typing(self) -> bool:
         """A field is open."""
         return self._editor is not None
@@ -260,7 +265,7 @@ class SettingsForm(Rows):
             event.prevent_default()
 
     def _opens(self, event: events.Key) -> bool:
-        field = self._field()
+        field = self.field
         char = event.character or ""
         if field is None or not char:
             return False
@@ -269,7 +274,7 @@ class SettingsForm(Rows):
     def _type(self, event: events.Key) -> bool:
         editor = self._editor
         assert editor is not None
-        field = self._field()
+        field = self.field
         if event.key == "enter":
             self._close()
         elif event.key == "escape":
@@ -310,7 +315,7 @@ class SettingsForm(Rows):
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes into the field under the cursor."""
-        field = self._field()
+        field = self.field
         if field is None or field.type in CHOSEN:
             return
         if self._editor is None:
@@ -354,7 +359,7 @@ class SettingsForm(Rows):
 
     def chosen(self, y: int) -> None:  # noqa: ARG002
         """Enter or a click: a choice moves on, another field opens with its text."""
-        field = self._field()
+        field = self.field
         if field is None:
             return
         if field.type in CHOSEN:
@@ -364,7 +369,7 @@ class SettingsForm(Rows):
 
     def action_cycle(self, by: int) -> None:
         """The next choice."""
-        field = self._field()
+        field = self.field
         if field is None or field.type not in CHOSEN:
             return
         choices = list(field.choices if field.type == "choice" else field.words)
@@ -392,6 +397,3 @@ class SettingsForm(Rows):
     def on_blur(self) -> None:
         """Leaving the form closes an open field; what was typed stays."""
         self.stop_typing()
-
-    def _field(self) -> Field | None:
-        return self._config.recipe.by_key[self.key] if self._config is not None and self.key else None
