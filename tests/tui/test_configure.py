@@ -221,6 +221,57 @@ async def test_x_resets_to_the_preset_and_u_undoes_one_typing_as_one_step(app):
         assert not place.session.undo()
 
 
+async def test_typing_what_stands_there_is_no_step_back(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, BATCH)
+        await pilot.press("8", "enter")
+        await wait_for(pilot, lambda: value(place, BATCH) == 8, "the one change")
+        for keys in (("8",), ("enter",), ("9", "backspace", "8"), ("enter", "ctrl+u", "8")):
+            await pilot.press(*keys, "enter")
+            await wait_for(pilot, lambda: not place.form.typing, "the field closed")
+        await pilot.press("u")
+        await wait_for(pilot, lambda: value(place, BATCH) == 4, "the change itself undone, by one key")
+        assert place.session.config is place.session.config.baseline()
+        await pilot.press("u")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "to undo" in n.message], "what it says")
+
+
+def test_an_edit_that_changes_nothing_is_no_step(recipes):
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    start = session.config
+    text = start.text(GENERATIONS)
+    for same in (
+        lambda: session.set_text(GENERATIONS, text),
+        lambda: (session.set_text(GENERATIONS, "9"), session.set_text(GENERATIONS, text)),
+        lambda: (session.set_text("model", "x"), session.set_text("model", start.text("model"))),
+        lambda: session.set_text("log_completions", start.text("log_completions")),
+        lambda: session.reset(GENERATIONS),
+        lambda: session.choose("prl-grpo", "standard-4gpu"),
+        lambda: session.load(start),
+    ):
+        same()
+        session.finish_typing()
+        assert session.config is start, "with where each value came from"
+        assert not session.undo()
+    session.set_text(GENERATIONS, "4")
+    session.finish_typing()
+    session.reset(GENERATIONS)
+    assert session.undo()
+    assert session.config.value(GENERATIONS) == 4
+    assert session.undo()
+    assert session.config is start
+
+
+def test_a_value_from_elsewhere_is_taken_back_to_the_presets_as_a_step(recipes):
+    """It reads the same, but the form says where it came from."""
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    session.load(session.config.with_values({GENERATIONS: "2"}, Source.SET))
+    session.reset(GENERATIONS)
+    assert session.config.settings[GENERATIONS].source is Source.PRESET
+    assert session.undo()
+    assert session.config.settings[GENERATIONS].source is Source.SET
+
+
 async def test_undo_takes_a_chosen_preset_back_with_its_mark(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await configure(pilot)

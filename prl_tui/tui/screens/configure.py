@@ -282,10 +282,13 @@ class ConfigureScreen(Place):
     def action_undo(self) -> None:
         """One change back."""
         self.form.stop_typing()
-        if self.session.undo():
-            config = self.session.config
-            self.presets.mark(config.recipe.name, config.preset)
-            self.update()
+        self.session.finish_typing()
+        if not self.session.undo():
+            self.prl.tell(t("There is nothing to undo."))
+            return
+        config = self.session.config
+        self.presets.mark(config.recipe.name, config.preset)
+        self.update()
 
     def action_presets(self) -> None:
         """Go to the presets."""
