@@ -153,7 +153,8 @@ class Session:
     def set_text(self, key: str, text: str) -> None:
         """What a person types into a field; an empty text unsets it. Typing on in one field is one step back.
 
-        A text that says what stood there before leaves it as it was, with where it came from."""
+        A text that says what stood there before leaves it as it was, with where it came from.
+        """
         raw = None if text == "" else text
         if not self._has(key):
             return
