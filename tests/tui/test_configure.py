@@ -357,6 +357,39 @@ async def test_escape_leaves_the_search_and_shows_all_again(app):
         assert place.form.has_focus
 
 
+@pytest.mark.parametrize("needle", ["", "gen", "qqq"])
+async def test_escape_from_a_search_leaves_all_as_it_was(app, needle):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await open_on(pilot, "output_dir")
+        await wait_for(pilot, lambda: not place.still_looking, "the box: what is wrong here is shown too")
+        await pilot.pause()
+        before = (place.form.standing, text_of(place.form))
+        await pilot.press("slash", *needle, "escape")
+        await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
+        await pilot.pause()
+        assert (place.form.standing, text_of(place.form)) == before
+        assert place.form.has_focus
+        about = place.query_one("#about")
+        await wait_for(pilot, lambda: "--output_dir" in text_of(about), "the help of the field under the cursor")
+
+
+@pytest.mark.parametrize(("key", "view"), [("v", "-preview"), ("d", "-full-verdict")])
+async def test_escape_from_a_search_goes_back_to_the_pane_that_was_open(app, key, view):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press(key)
+        await wait_for(pilot, lambda: place.has_class(view), "the pane")
+        focused = pilot.app.focused
+        await pilot.press("slash", "g", "e", "n")
+        await wait_for(pilot, lambda: place.query("#finder") and place.form.region.height, "the form to search in")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.has_class(view) and not place.query("#finder"), "the pane again")
+        assert pilot.app.focused is focused
+        await pilot.press("slash", *"lora_al", "enter")
+        await wait_for(pilot, lambda: place.form.has_focus and not place.has_class(view), "the setting found instead")
+        assert place.form.key == "lora_alpha"
+
+
 async def test_what_differs_from_the_preset_shows_the_old_value_and_who_changed_it(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, GENERATIONS)

@@ -8,33 +8,31 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
-from textual.content import Content
 from textual.widgets import Static
 
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
 from prl_tui.tui.screens import configure_words
-from prl_tui.tui.screens.place import Place
+from prl_tui.tui.screens.box_place import LOOK_AFTER, BoxPlace
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prl_tui.core.findings import Fix
     from prl_tui.tui.widgets.field_help import FieldHelp
     from prl_tui.tui.widgets.finder import Finder
-    from prl_tui.tui.widgets.gpu_table import GpuTable
     from prl_tui.tui.widgets.preview import Preview
     from prl_tui.tui.widgets.settings_form import SettingsForm
     from prl_tui.tui.widgets.verdict_view import VerdictView
 
 VIEWS = ("-presets", "-preview", "-full-verdict")
 """Classes that show one pane alone where there is little room."""
-LOOK_AFTER = 0.15
-"""Seconds from the whole form to the first look at the box: its imports would keep the first keys waiting."""
 
 
-class ConfigureScreen(Place):
+class ConfigureScreen(BoxPlace):
     """The first place."""
 
     PARTS = ("#presets", "#settings", "#verdict", "#preview")
@@ -64,12 +62,9 @@ class ConfigureScreen(Place):
     ]
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.session = session
+        super().__init__(session)
         self._ready = False
         self._fixable: bool | None = None
-        self._said: dict[str, Content] = {}
-        self._looked: object = None  # what the facts are whole for
 
     def compose(self) -> ComposeResult:
         """The first paint: the presets. The rest is mounted right after it."""
@@ -112,7 +107,7 @@ class ConfigureScreen(Place):
         self._ready = True
         self.set_focus(self.form)
         self.update()
-        for look in (self._look_on, self.presets.look_at_files):
+        for look in (self.look_on, self.presets.look_at_files):
             self.set_timer(LOOK_AFTER, look)
 
     # --- parts ----------------------------------------------------------------------------------------------------
@@ -143,7 +138,7 @@ class ConfigureScreen(Place):
         """Draw the session as it is now."""
         if not self._ready or not self.whole():
             return
-        self.session.looking = self._looked is None or self._looked != self.prl.box.subject(self.session.config)
+        self.session.looking = self.still_looking
         verdict = self.session.verdict
         self.form.show(self.session.config, configure_words.worst(verdict))
         self._describe()
@@ -156,46 +151,9 @@ class ConfigureScreen(Place):
             self._fixable = verdict.first_fix is not None
             self.refresh_bindings()  # all of them are asked: not at every keystroke
 
-    def _say(self, where: str, words: Content) -> None:
-        """Put words on a line; the same ones again cost no layout."""
-        if self._said.get(where) != words:
-            self._said[where] = words
-            self.query_one(where, Static).update(words)
-
     def _about(self) -> None:
         self.query_one(TopBar).say(configure_words.about(self.session))
-        self._say("#preset-line", configure_words.preset_line(self.session.config))
-
-    def _look_on(self) -> None:
-        """Look at the box again and again, ten times as often until all of it is known."""
-        self._look_at_gpus()
-        self.set_timer(0.1 if self._looked is None else 1.0, self._look_on)
-
-    def _look_at_gpus(self) -> None:
-        """Draw what the box's GPUs are doing; the verdict on this box follows."""
-        from prl_tui.machine.gpus import GpuSnapshot
-
-        reading = self.prl.gpu_reading()
-        snapshot = reading.snapshot
-        if snapshot is None and reading.fault is not None:
-            snapshot = GpuSnapshot(0.0, fault=reading.fault)  # the driver gives no answer: it counts as no GPU
-        box, config, before = self.prl.box, self.session.config, self._looked
-        self._looked = box.subject(config) if snapshot is not None and box.known(config) else None
-        facts = box.facts(config, snapshot) if snapshot is not None else None
-        cast("GpuTable", self.query_one("#gpus")).show(reading)
-        self._say("#gpu-line", configure_words.gpu_line(reading))
-        if facts is not None and (facts != self.session.facts or self._looked != before):
-            self.session.facts = facts
-            self.update()
-        elif self.session.probe is not None and self.session.probe.running:
-            self.update()
-        self._mark_gpus()
-
-    def _mark_gpus(self) -> None:
-        """Tick the GPUs that the config names."""
-        wanted = configure_words.wanted_gpus(self.session)
-        if wanted is not None:
-            cast("GpuTable", self.query_one("#gpus")).select(wanted)
+        self.say("#preset-line", configure_words.preset_line(self.session.config))
 
     # --- what the person does -------------------------------------------------------------------------------------
 
@@ -207,7 +165,7 @@ class ConfigureScreen(Place):
         self.session.choose(event.recipe, event.preset)
         self.presets.mark(event.recipe, event.preset)
         self._show_only("")
-        self._look_at_gpus()
+        self.look_at_gpus()
         self.update()
 
     def on_settings_form_changed(self, event: SettingsForm.Changed) -> None:
@@ -245,16 +203,6 @@ class ConfigureScreen(Place):
         self.form.stop_typing()
         self.session.finish_typing()
         self.session.apply(fix.changes)
-        self.update()
-
-    def on_gpu_table_selection_changed(self, event: GpuTable.SelectionChanged) -> None:
-        """GPUs ticked: the list of them. None at all is no choice: an unset list means every GPU."""
-        if not event.indices:
-            self.prl.tell(t("At least one GPU stays chosen; without a list the run would take all of them."))
-            self._mark_gpus()
-            return
-        self.session.set_text("cuda_visible_devices", ",".join(map(str, event.indices)))
-        self.session.finish_typing()
         self.update()
 
     # --- actions --------------------------------------------------------------------------------------------------
@@ -319,8 +267,12 @@ class ConfigureScreen(Place):
             self.prl.tell(t("The probe was ended."))
             self.update()
             return
-        for finder in self.query("#finder"):
-            cast("Finder", finder).leave()
+        for found in self.query("#finder"):
+            finder = cast("Finder", found)
+            if finder.has_focus:
+                finder.give_up()
+                return
+            finder.leave()
         self._show_only("")
         self.form.focus()
 
@@ -336,6 +288,11 @@ class ConfigureScreen(Place):
         """A preview that comes into sight shows what is now."""
         self.call_after_refresh(self.update)
 
+    @property
+    def _view(self) -> str:
+        """The class in force of `VIEWS`, or ""."""
+        return next((name for name in VIEWS if self.has_class(name)), "")
+
     def _show_only(self, view: str) -> None:
         for name in VIEWS:
             self.set_class(name == view, name)
@@ -349,10 +306,21 @@ class ConfigureScreen(Place):
             return
         from prl_tui.tui.widgets.finder import Finder
 
-        self._show_only("")
         if not self.query("#finder"):
-            await self.query_one("#centre").mount(Finder(self.form), before=0)
+            finder = Finder(self.form, self._way_back())
+            self._show_only("")
+            await self.query_one("#centre").mount(finder, before=0)
         self.set_focus(self.query_one_optional("#finder"))
+
+    def _way_back(self) -> Callable[[], None]:
+        """To the panes and the keys' place of now."""
+        view, focused = self._view, self.focused
+
+        def back() -> None:
+            self._show_only(view)
+            self.set_focus(focused if focused is not None and focused.is_attached else self.form)
+
+        return back
 
     def action_help(self) -> None:
         """What this screen is."""
@@ -382,7 +350,7 @@ class ConfigureScreen(Place):
         self._launch(probe=True, smoke=True)
 
     def _launch(self, probe: bool, smoke: bool = False) -> None:
-        self._look_at_gpus()
+        self.look_at_gpus()
         self.prl.launching.launch(self.session, probe, smoke)
         self.update()
 
