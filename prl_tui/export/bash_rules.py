@@ -110,7 +110,7 @@ def _number(plan: LaunchPlan, part: str, otherwise: str) -> str:
 def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
     processes = _number(plan, "nproc_per_node", "0")
     told = t(
-        "{gpus} or {processes}: $processes processes need as many GPUs; $visible visible.",
+        "{gpus} or {processes}: each process needs a GPU; processes $processes, visible $visible.",
         gpus=_override(plan, VISIBLE),
         processes=_override(plan, "nproc_per_node"),
     )
@@ -157,7 +157,7 @@ def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
     lines = [f"rollout=false; if {vllm} || {lmdeploy}; then rollout=true; fi"]
     if stack.infer_workers and _key(plan, "num_infer_workers"):
         told = t(
-            "{variable}=$workers: at most one generation worker for each of the $processes processes.",
+            "{variable}=$workers: at most one generation worker for each process; processes $processes.",
             variable=_override(plan, "num_infer_workers"),
         )
         lines.append(f"workers={_number(plan, 'num_infer_workers', '0')}")
@@ -169,7 +169,7 @@ def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
         )
         lines += _refuse(f"{vllm} && {known} && (( visible != processes ))", told)
     told = t(
-        "{processes}: $visible visible GPUs cannot be shared out evenly among $processes processes.",
+        "{processes}: visible GPUs ($visible) cannot be shared out evenly among the processes ($processes).",
         processes=processes,
     )
     lines += _refuse(f"[[ $rollout == false ]] && {known} && (( visible % processes != 0 ))", told)
@@ -179,7 +179,7 @@ def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
         lines += _refuse(test, told)
     if _key(plan, "vllm_tensor_parallel_size"):
         variable = _override(plan, "vllm_tensor_parallel_size")
-        told = t("{variable}=$tensor: the $processes processes are not a multiple of it.", variable=variable)
+        told = t("{variable}=$tensor: the number of processes, $processes, is not a multiple of it.", variable=variable)
         lines.append(f"tensor={_number(plan, 'vllm_tensor_parallel_size', '1')}")
         placed = "[[ $rollout == false ]] && " if stack.infer_workers else ""  # workers have rules of their own
         lines += _refuse(f"{placed}(( processes > 0 && tensor > 1 && processes % tensor != 0 ))", told)
@@ -248,7 +248,7 @@ def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
     ]
     if _key(plan, "sequence_parallel_size"):
         variable = _override(plan, "sequence_parallel_size")
-        told = t("{variable}=$sequence is more than the $world processes.", variable=variable)
+        told = t("{variable}=$sequence is more than the number of processes, $world.", variable=variable)
         lines.append(f"sequence={_number(plan, 'sequence_parallel_size', '1')}")
         lines += _refuse("(( world > 0 && sequence > world ))", told)
     return lines + _evaluation(plan, stack)

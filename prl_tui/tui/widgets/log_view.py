@@ -96,7 +96,7 @@ class LogView(FilterPane):
         found, unfinished = len(count.lines), count.unfinished()
         total = found + len(unfinished)
         if not count.counted:
-            return t("≥ {n} matches", n=f"{total:,}")
+            return t("≥ {n} {n:match|matches}", n=f"{total:,}")
         if self.current_line is not None:
             number = self.number_of(self.current_line)
             if number in count.lines or number in unfinished:
