@@ -358,7 +358,13 @@ class ConfigureScreen(BoxPlace):
         """The formats, what each would write, what it cannot carry."""
         from prl_tui.tui.screens.export import ExportScreen
 
-        self.app.push_screen(ExportScreen(self.session))
+        def closed(refused: str | None) -> None:
+            if refused:
+                self._show_only("")
+                self.form.go_to(refused)
+                self.form.focus()
+
+        self.app.push_screen(ExportScreen(self.session), closed)
 
     def action_save_preset(self) -> None:
         """Keep the values."""
