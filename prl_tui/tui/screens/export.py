@@ -238,19 +238,20 @@ class ExportScreen(Dialog[str]):
         if choice.refusal:
             self._prl.tell(choice.refusal, "error")
         elif error is not None:
-            self._prl.tell("\n".join((error.message, *self._ways_on(error))), "error")
+            self._prl.tell("\n".join(self._refusal(error)), "error")
             self._refused = error.field
         else:
             return True
         return False
 
-    def _ways_on(self, error: Finding) -> Iterator[str]:
-        """Behind why nothing is exported: the keys that lead to the field and mend it, and who exports all the same."""
+    def _refusal(self, error: Finding) -> Iterator[str]:
+        """Why nothing is exported, the keys that lead to the field and mend it, and who exports all the same."""
         field, fix = self._config.recipe.by_key.get(error.field), self._verdict.first_fix
+        yield t("Not exported: {reason}", reason=error.message)
         if field is None:
-            yield t("Not exported. esc leads back to the settings.")
+            yield t("esc leads back to the settings.")
         else:
-            yield t("Not exported. esc leads back to the field “{field}”.", field=field.label)
+            yield t("esc leads back to the field “{field}”.", field=field.label)
         if fix is not None:
             yield t("There f applies {fix}.", fix=fix.label)
         yield t("The command line's --allow-errors exports all the same.")
