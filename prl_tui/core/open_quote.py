@@ -14,20 +14,38 @@ EXAMPLE = "'a b' c"
 
 def told(key: str, text: str) -> str:
     """One sentence about a text that `wordlist.split` refuses. Nothing of one that may hold a secret is told back."""
-    at = opening(text)
-    kept = wordlist.without_secrets(text) == text
+    at, kept = opening(text), wordlist.without_secrets(text) == text
+    works = mended(text) or EXAMPLE
     if at is None:
-        mended = f"{text}\\" if kept and len(text) <= MOST else "a\\\\"
-        return t("{key}: the backslash at the end escapes nothing; “{example}” would work.", key=key, example=mended)
-    mended = _mended(text, at) if kept else EXAMPLE
-    place = {"key": key, "n": at + 1, "example": mended}
+        return t("{key}: the backslash at the end escapes nothing; “{example}” would work.", key=key, example=works)
     if not kept:
-        return t("{key}: the quote at character {n} is left open; “{example}” would work.", **place)
-    rest = text[at:]
-    shown = rest if len(rest) <= SHOWN else f"{rest[:SHOWN]}…"
-    return t(
-        "{key}: the quote at character {n}, “{shown}”, is left open; “{example}” would work.", shown=shown, **place
-    )
+        return t(
+            "{key}: the quote at character {n} is left open; “{example}” would work.", key=key, n=at + 1, example=works
+        )
+    shown = text[at:] if len(text) - at <= SHOWN else f"{text[at : at + SHOWN]}…"
+    return t("{key}: the quote at character {n}, “{shown}”, is left open; “{example}” would work.",
+             key=key, n=at + 1, shown=shown, example=works)  # fmt: skip
+
+
+def mended(text: str) -> str | None:
+    """The text with its quote closed at the end, or its last backslash as one itself; None for a long one or a secret.
+
+    An apostrophe within a word is one itself, behind a backslash.
+    """
+    if len(text) > MOST or wordlist.without_secrets(text) != text:
+        return None
+    at = opening(text)
+    if at is None:
+        made = f"{text}\\"
+    elif at > 0 and text[at - 1].isalnum():
+        made = f"{text[:at]}\\{text[at:]}"
+    else:
+        made = text + text[at]
+    try:
+        wordlist.split(made)
+    except ValueError:
+        return None
+    return made
 
 
 def opening(text: str) -> int | None:
@@ -43,16 +61,3 @@ def opening(text: str) -> int | None:
             quote, at = char, i
         i += 1
     return at if quote else None
-
-
-def _mended(text: str, at: int) -> str:
-    """The text with its quote closed at the end; an apostrophe within a word is one itself, behind a backslash."""
-    within = at > 0 and text[at - 1].isalnum()
-    mended = f"{text[:at]}\\{text[at:]}" if within else text + text[at]
-    if len(text) > MOST:
-        return EXAMPLE
-    try:
-        wordlist.split(mended)
-    except ValueError:
-        return EXAMPLE
-    return mended

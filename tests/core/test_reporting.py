@@ -37,7 +37,8 @@ def test_what_is_known_or_like_nothing_is_left_alone(word: str) -> None:
     assert not list(reporting.findings(custom(f"--report_to {word} --tb tb")))
 
 
-def test_the_field_of_a_recipe_says_it_too() -> None:
-    config = resolve(RECIPES["swift-sft"]).with_values({"report_to": "tb"}, Source.SET)
+@pytest.mark.parametrize("recipe", ["swift-sft", "swift-grpo", "prl-grpo"])
+def test_the_field_of_a_recipe_says_it_too(recipe: str) -> None:
+    config = resolve(RECIPES[recipe]).with_values({"report_to": "tb"}, Source.SET)
     (told,) = [one for one in checks.check(config).findings if one.field == "report_to"]
     assert [fix.changes for fix in told.fixes] == [{"report_to": "tensorboard"}]

@@ -109,6 +109,8 @@ def test_an_open_quote_is_named():
     assert [(f.code, f.field) for f in found.findings] == [
         ("bad-value", "arguments")
     ] or "is left open" in found.findings[0].message
+    assert [fix.changes for fix in found.findings[0].fixes] == [{"arguments": '--a "b"'}]
+    assert not checks.check(config(arguments='--a "b"')).findings
 
 
 def test_variables_come_as_text_list_or_table():
