@@ -60,8 +60,10 @@ def set_language(code: str) -> None:
 def t(sentence: str, /, **values: object) -> str:
     """The sentence in the language in force, with its placeholders filled.
 
-    >>> t("{n} GPUs", n=2)
-    '2 GPUs'
+    `{n:GPU|GPUs}` is a word by the number of that name; a translation into a language without such forms leaves it out.
+
+    >>> t("{n} {n:GPU|GPUs}", n=1)
+    '1 GPU'
     """
     found = (sentence and _now.sentences.get(sentence)) or sentence
     if not values:
@@ -69,7 +71,20 @@ def t(sentence: str, /, **values: object) -> str:
     shown = {name: v if isinstance(v, (int, float)) else visible(str(v)) for name, v in values.items()}
     if _now.sentences:
         found = _closed_up(found, shown)
-    return found.format(**shown)
+    return found.format(**(shown if "|" not in found else {name: _Counted(value) for name, value in shown.items()}))
+
+
+class _Counted:
+    """A value that can be followed by a word in the right number: `format(value, "step|steps")` is that word alone."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __format__(self, wanted: str) -> str:
+        one, bar, many = wanted.partition("|")
+        if bar:
+            return one if str(self._value) == "1" else many
+        return format(self._value, wanted)
 
 
 def _closed_up(found: str, shown: Mapping[str, Any]) -> str:

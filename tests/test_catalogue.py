@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gettext
 import io
 import os
@@ -353,3 +354,51 @@ def test_an_exported_script_with_chinese_sentences_parses_and_refuses_in_chinese
         )
         assert done.returncode == 1
         assert "PRL_PER_DEVICE_TRAIN_BATCH_SIZE 须为 1 到 4096 之间的整数，实际为：2abc" in done.stderr.decode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"n": 1, "m": 2}, "1 process needs 2 GPUs"),
+        ({"n": 2, "m": 1}, "2 processes need 1 GPU"),
+        ({"n": "1", "m": "1,024"}, "1 process needs 1,024 GPUs"),
+        ({"n": 0, "m": 1.0}, "0 processes need 1.0 GPUs"),
+    ],
+)
+def test_words_follow_the_numbers_beside_them(values, said):
+    assert i18n.t("{n} {n:process needs|processes need} {m} {m:GPU|GPUs}", **values) == said
+
+
+def test_a_word_by_a_number_needs_its_value_and_no_translation(tmp_path):
+    sentence = "{n} {n:step|steps}"
+    assert list(catalogue.mistakes(sentence, "{n} 步", ["a.py"])) == []
+    assert list(catalogue.mistakes(sentence, "步", ["a.py"]))
+    found = extracted(tmp_path, "from prl_tui.i18n import t\nt('{m} {n:step|steps}', m=1)\n")
+    assert "no value for n" in " ".join(found.problems)
+
+
+NEVER_ONE = ("generations.", "hours", "days", "weeks", "bytes, which", "characters that", "exchange no gradients", "clipboard",
+             "may be any of", "and one is needed", "generation workers on", "leaves 0 samples", "contains bytes")  # fmt: skip
+"""What is never 1 where its sentence is said: 1 divides every batch, lengths of time have a point, one process is alone."""
+
+
+def test_every_sentence_is_right_for_one():
+    """`1 processes need 1 GPUs` was said once: behind a number no noun stands in the plural, unless `nt` chooses it."""
+    by_nt = {
+        node.value
+        for path in catalogue.PACKAGE.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "nt"
+        for node in call.args[:2]
+        if isinstance(node, ast.Constant)
+    }
+    for sentence in set(catalogue.extract(catalogue.PACKAGE).files) - by_nt:
+        told = re.sub(r"\{\w+:([^|{}]*)\|[^{}]*\}", r"\1", sentence)
+        found = re.findall(rf"(?:\{{\w+\}}|\$\w+) (?:[a-z]+ )?(?:{NOUNS})\b.*", told)
+        assert not [one for one in found if not any(word in sentence for word in NEVER_ONE)], sentence
+
+
+NOUNS = (
+    "processes|GPUs|steps|rows|samples|completions|prompts|minutes|hours|days|weeks|lines|matches|workers|files|runs|nodes"
+    "|answers|batches|bytes|characters|processors|errors|warnings|checkpoints|evaluations"
+)

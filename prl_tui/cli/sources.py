@@ -87,7 +87,7 @@ def _base(source: str) -> RunConfig:
 
     if source.endswith(".toml") or _exists(source):
         try:
-            config = config_file.read(Path(source), catalog(quiet=True))
+            config = config_file.read(Path(source), catalog(quiet=True), paths.config_dir())
         except ValueError as error:
             first, *more = getattr(error, "sentences", (str(error),))
             raise CommandError(first, more=more) from None

@@ -41,12 +41,18 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
     seconds = total * facts.seconds_per_step
     figures = {"total": f"{total:,}", "pace": f"{facts.seconds_per_step:.3g}", "run": facts.pace_source}
     if seconds > WEEK:
-        message = t("About {weeks} weeks: {total} steps at {pace} s each.", weeks=f"{seconds / WEEK:.1f}", **figures)
+        message = t(
+            "About {weeks} weeks: {total} {total:step|steps} at {pace} s each.",
+            weeks=f"{seconds / WEEK:.1f}",
+            **figures,
+        )
         why = t("That is the pace of run {run}. Fewer epochs, max_steps or more GPUs make it shorter.", **figures)
         yield Finding("takes-weeks", "warning", "max_steps", message, why)
     elif seconds >= SHORT:
         message = t(
-            "About {time}: {total} steps at {pace} s each, the pace of run {run}.", time=span(seconds), **figures
+            "About {time}: {total} {total:step|steps} at {pace} s each, the pace of run {run}.",
+            time=span(seconds),
+            **figures,
         )
         yield Finding("takes-time", "note", "max_steps", message)
 
@@ -81,7 +87,7 @@ def late(config: RunConfig, steps: Steps | None, world: int | None) -> Iterator[
     warmup = config.number("warmup_steps") if "warmup_steps" in config.changed() else None
     if total is not None and warmup is not None and total > 1 and warmup >= total:
         message = t(
-            "The learning rate rises for {warmup} steps, and the run has {total}: it never reaches its peak.",
+            "The learning rate rises for {warmup} {warmup:step|steps}, and the run has {total}: it never reaches its peak.",
             warmup=f"{warmup:,}",
             total=f"{total:,}",
         )
@@ -109,7 +115,9 @@ def rows(config: RunConfig, numbers: Numbers, batch: Batch, steps: Steps | None,
     if not missing:
         return
     message = t(
-        "The {rows} rows tell no steps: {keys} is not known.", rows=f"{facts.rows:,}", keys=t(" and ").join(missing)
+        "The {rows} {rows:row tells|rows tell} no steps: {keys} is not known.",
+        rows=f"{facts.rows:,}",
+        keys=t(" and ").join(missing),
     )
     yield Finding("rows-without-batch", "note", next((key for key in missing if key in recipe.by_key), ""), message)
 
@@ -138,7 +146,7 @@ def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
     if each is None or batch.global_batch is None or min(each, batch.global_batch) < 1:
         return
     message = t(
-        "Each step asks the evaluator for {batch} × {each} = {calls} answers.",
+        "Each step asks the evaluator for {batch} × {each} = {calls} {calls:answer|answers}.",
         batch=batch.global_batch,
         each=each,
         calls=f"{batch.global_batch * each:,}",

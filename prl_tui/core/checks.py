@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags, missing, splits, wordlist
+from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, splits, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -77,6 +77,8 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
         findings = exact.with_ways_out(config, case, found, findings)
     findings += engine.versions(config, facts)
     findings += flags.findings(config, facts)
+    findings += missing.addresses(config)
+    findings += _reported(config)
     findings += advice.length(schedule, length, facts)
     findings += advice.late(config, length, found.batch.world)
     if not found.errors:
@@ -95,6 +97,13 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     findings += _machine(config, facts, case)
     findings.sort(key=lambda finding: ORDER[finding.severity])
     return Report(config, stack, found.devices, found.batch, length, tuple(findings), facts.environment)
+
+
+def _reported(config: RunConfig) -> Iterator[Finding]:
+    if any(field.type == "arguments" and config.settings[field.key].value for field in config.recipe.fields):
+        from prl_tui.core import reporting
+
+        yield from reporting.findings(config)
 
 
 def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, assess.Case]:
@@ -213,6 +222,9 @@ def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """Which file a pattern stands for; the program needs exactly one."""
     for key, names in facts.found.items():
         pattern = config.text(key)
+        if hub_paths.is_address(pattern):
+            yield missing.no_file(key, pattern)
+            continue
         if len(names) == 1:
             if names[0] != pattern:
                 yield Finding(

@@ -26,53 +26,26 @@ class ConfigFile(Value, kw_only=True):
     """Where each value came from when the file was written; a value without an entry is the file's own."""
 
 
-def read(path: Path, catalog: Catalog) -> RunConfig:
-    """The run config in a file; ValueError with one sentence that names the file and what is wrong in it."""
-    table = catalogs.read_toml(path)
-    from prl_tui.core import mistakes, shape
+def read(path: Path, catalog: Catalog, own: Path = Path("~/.config/prl-tui")) -> RunConfig:
+    """The run config in a file; ValueError with a sentence for each thing that is wrong in it.
 
-    try:
-        shape.check(table, ConfigFile)
-    except shape.ShapeError as error:
-        if "schema" in table and "recipe" not in table:
-            raise ValueError(_other_kind(path, table)) from None
-        unknown = [key for key in table if key not in ConfigFile.declared_fields]
-        if unknown:
-            wrong = [_no_key(path, key) for key in unknown]
-            raise mistakes.SeveralError([*wrong, *_strange(path, table, catalog)], path) from None
-        raise ValueError(_shape(path, error.what, error.where)) from None
+    `own` is the person's configuration folder: what belongs there, and is given here, is sent there.
+    """
+    table = catalogs.read_toml(path)
+    from prl_tui.core import config_mistakes, mistakes
+
+    wrong = config_mistakes.told(path, table, catalog, own)
+    if wrong:
+        raise mistakes.SeveralError(wrong, path)
     data = ConfigFile(**table)
-    recipe = catalog.find(data.recipe)
-    if recipe is None:
-        raise ValueError(f"{path}: recipe: {no_recipe(data.recipe, catalog)}")
-    if data.preset and data.preset not in recipe.presets:
-        raise ValueError(f"{path}: preset: {no_preset(data.preset, recipe.name, list(recipe.presets))}")
+    recipe = catalog.recipes[data.recipe]
     config = resolve(recipe, data.preset)
-    strange = _strange(path, table, catalog)
-    if strange:
-        raise mistakes.SeveralError(strange, path)
     changes: dict[str, object] = {}
-    named: dict[str, str] = {}
     for name, raw in data.values.items():
         key = find_key(recipe, name) or name
-        if named.setdefault(key, name) != name:
-            raise ValueError(
-                t("{path}: values: {first} and {second} are one field, {key}; keep one of them.",
-                  path=path, first=named[key], second=name, key=key)
-            )  # fmt: skip
         changes[key] = None if raw == "" and recipe.by_key[key].type not in {"str", "path"} else raw
     known = {key: raw for key, raw in changes.items() if not _same_as_preset(config, key, raw, data.sources)}
     return config.with_values(known, Source.FILE, dict.fromkeys(known, str(path)))
-
-
-def _strange(path: Path, table: Mapping[str, Any], catalog: Catalog) -> list[str]:
-    """A sentence for each name under `values` that no field of the recipe has, as far as the recipe is known."""
-    found = catalog.find(str(table.get("recipe")))
-    given = table.get("values")
-    if found is None or not isinstance(given, dict):
-        return []
-    config = resolve(found)
-    return [f"{path}: values: {no_field(config, name)}" for name in given if find_key(found, name) is None]
 
 
 def edited(path: Path) -> bool:
@@ -167,32 +140,3 @@ def no_field(config: RunConfig, name: str) -> str:
     return t(
         "{recipe} has no field named {name}; `prl-tui presets {recipe}` lists its fields.", recipe=recipe, name=name
     )
-
-
-def _other_kind(path: Path, table: Mapping[str, Any]) -> str:
-    """A recipe or presets of one's own, given where a run config belongs."""
-    base, presets = table.get("extends"), table.get("presets")
-    if isinstance(base, str):
-        first = cut(next(iter(presets), "")) if isinstance(presets, dict) else ""
-        return t(
-            "{path} holds presets of your own for {recipe}: put it into {folder} and name {source}.",
-            path=path, recipe=cut(base), folder="~/.config/prl-tui/presets/", source=f"{cut(base)}/{first}".rstrip("/"),
-        )  # fmt: skip
-    return t(
-        "{path} holds a recipe of your own: put it into {folder} and name {source}.",
-        path=path, folder="~/.config/prl-tui/recipes/", source=cut(str(table.get("name", path.stem))),
-    )  # fmt: skip
-
-
-def _no_key(path: Path, name: str) -> str:
-    near, name = nearest(name, list(ConfigFile.declared_fields)), cut(name)
-    hint = t("did you mean {near}?", near=near) if near else t("settings belong in the table [values].")
-    return t("{path}: there is no key {name} here; {hint}", path=path, name=name, hint=hint)
-
-
-def _shape(path: Path, what: str, place: str) -> str:
-    if "missing required field `recipe`" in what:
-        return t('{path}: the key recipe is missing; recipe = "prl-grpo" would work.', path=path)
-    if not place:
-        return t("{path}: {reason}.", path=path, reason=what)
-    return t("{path}: {place}: {reason}.", path=path, place=place, reason=what)

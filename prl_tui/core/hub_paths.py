@@ -17,8 +17,14 @@ def readings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((text, bare, bare.partition(":")[0])))
 
 
+def is_address(text: str) -> bool:
+    """The value is a web address or one of a bucket, which no program here fetches: `https://…`, `s3://…`."""
+    scheme, mark, rest = text.partition("://")
+    return bool(mark and rest) and scheme.isascii() and scheme.isalnum()
+
+
 def is_path(text: str) -> bool:
     """The value can be nothing but a path; a name with its hub before it is none."""
-    if "::" in text:
+    if "::" in text or is_address(text):
         return False
     return text.startswith(STARTS) or any(reading.endswith(ENDS) for reading in readings(text))

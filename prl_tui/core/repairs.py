@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prl_tui.core import values
+from prl_tui.core import values, wordlist
 from prl_tui.core.config import RunConfig, Source, fill, nearest, resolve
 from prl_tui.core.recipe import Field
 
@@ -44,8 +44,8 @@ def preset_number(config: RunConfig, part: str) -> int | None:
     return base.number(key) if not base.settings[key].problem else None
 
 
-SHORT = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "half": "float16"}
-"""What people write for a number format."""
+SHORT = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "half": "float16", "tb": "tensorboard"}
+"""What people write for a number format, or for where curves go."""
 
 
 def _meant(field: Field, text: str) -> str | None:
@@ -64,11 +64,25 @@ def whole(field: Field, near: float) -> int:
     return below if field.min is None or below >= field.min else below + field.multiple
 
 
+def _quoted(config: RunConfig, field: Field) -> str | None:
+    """A list of words whose quote was left open, with that quote closed."""
+    setting = config.settings[field.key]
+    if field.type not in wordlist.TYPES or setting.value is not None or setting.secret or not setting.text:
+        return None
+    from prl_tui.core import open_quote
+
+    mended = open_quote.mended(setting.text)
+    return mended if mended and not values.parse(field, mended)[1] else None
+
+
 def _right(config: RunConfig, field: Field) -> Any:
     """A value that is right by itself; _NOTHING where none is known."""
     meant = _meant(field, config.settings[field.key].text) if field.choices else None
     if meant is not None:
         return meant
+    quoted = _quoted(config, field)
+    if quoted:
+        return quoted
     for base in (config.baseline(), resolve(config.recipe)):
         setting = base.settings[field.key]
         if not setting.problem and setting.value is not None:

@@ -60,6 +60,28 @@ _NOTHING = ("true", "false", "null", "none", *"0123456789")
 _DIGIT_FIRST = "|".join(f"[[:digit:]]{{{n}}}[[:alpha:]][[:alnum:]]{{{12 - n}}}" for n in range(1, 13))
 """Thirteen letters and digits that begin with a digit and have a letter: `--train_tokens 1000000000000` is a number."""
 
+_DIGIT_LAST = "|".join(
+    (
+        *(
+            "[[:alpha:]]" + (f"[[:alnum:]]{{{n}}}" if n else "") + f"[[:digit:]][[:alnum:]]{{{10 - n}}}[[:digit:]]"
+            for n in range(8)
+        ),
+        "[[:alpha:]]{9}("
+        + "|".join(
+            (
+                "([[:alpha:]]{3}[[:digit:]]|[[:alpha:]]{2}[[:digit:]]{2}|[[:alpha:]][[:digit:]]{3})[^[:digit:]]",
+                "([[:digit:]][[:alnum:]][[:alpha:]]|[[:digit:]][[:alpha:]][[:alnum:]]|[[:alpha:]][[:digit:]][[:alpha:]])[[:digit:]]",
+                "[[:digit:]]{4}[[:alpha:]]",
+                "([03456789][[:digit:]]|1[012345678]|2[123456789])[[:digit:]]{2}[^[:digit:]]",
+            )
+        )
+        + ")",
+    )
+)
+"""Thirteen that begin with a letter and end with a digit, unless nine letters or more stand before a year, 19xx or 20xx, and
+the word's end: `--input_key conversations2024` names a column. Either a digit is among the first nine, or what follows them
+is no such year."""
+
 WORDS = {
     "slashes": ":/?/",
     "close": r"""[]["'\\[:space:]]*""",
@@ -94,6 +116,8 @@ WORDS = {
     "plain": "pass(word|wd|phrase)s?",
     # thirteen letters and digits in a row, not digits alone, with a digit at an end of them, or the beginning of a UUID
     "shape": f"[[:alnum:]_-]*({_DIGIT_FIRST}|[[:alpha:]][[:alnum:]]{{11}}[[:digit:]]|[[:xdigit:]]{{8}}-[[:xdigit:]]{{4}}-)",
+    # the same behind a doubtful name, which may be a column's: `--input_key conversations2024`
+    "coded": f"[[:alnum:]_-]*({_DIGIT_FIRST}|{_DIGIT_LAST}|[[:xdigit:]]{{8}}-[[:xdigit:]]{{4}}-)",
     "flag": """(^|["'=[:space:]])""",
 }
 """Parts of the rules. `close` and `open` are the quotes and brackets around the sign between a name and its value."""
@@ -151,8 +175,8 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # HF_TOKEN_ALICE=x and --api_key_of_alice x, likewise
     ("(<long>|<plain>|(^|[^[:alnum:]])<short>)[_.-][[:alnum:]_.-]*<close>[=:]<open><shape>", ("=", ":")),
     ("<flag>-[[:alnum:]_.-]*(<long>|<plain>|[_.-]<short>)[_.-][[:alnum:]_.-]*[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
-    ("[_.?&\"'{-]<doubt><again><close>[=:]<open><shape>", ("=", ":")),
-    ("<flag>-[[:alnum:]_.-]*[_.-]<doubt><again>[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
+    ("[_.?&\"'{-]<doubt><again><close>[=:]<open><coded>", ("=", ":")),
+    ("<flag>-[[:alnum:]_.-]*[_.-]<doubt><again>[\"']*[[:space:]]+[\"']*<coded>", ("-",)),
     # https://h/x?token=x, a signed URL
     ("[?&]([[:alnum:]_-]{0,20}(token|signature|credential)|sig|auth|pwd)=<value>", ("?", "&")),
     ("bearer[[:space:]]+[[:alnum:]._~+/=-]{16}", ("bearer",)),

@@ -102,7 +102,7 @@ def _python(rule: str, **parts: str) -> str:
 @cache
 def _rule(n: int, cased: bool) -> re.Pattern[str]:
     """Compiled when a text may need it: that takes longer than all else that a check does with texts."""
-    named = {name: f"(?P<at>{rules.WORDS[name]})" for name in ("value", "word", "shape")}
+    named = {name: f"(?P<at>{rules.WORDS[name]})" for name in ("value", "word", "shape", "coded")}
     text = _python(rules.CASED[n] if cased else rules.RULES[n][0], **named)
     text = text if "(?P<at>" in text else f"(?P<at>{text})"
     return re.compile(text, re.ASCII if cased else re.ASCII | re.IGNORECASE)

@@ -206,7 +206,7 @@ def _missing(kept: Wanted, seen: Seen) -> list[str]:
     if not seen.logged and not (kept.watched and seen.step):
         missing.append(t("no step was logged"))
     elif (seen.step or 0) < (kept.count or kept.steps):
-        missing.append(t("{step} of {steps} steps", step=seen.step or 0, steps=kept.count or kept.steps))
+        missing.append(t("{step} of {steps} {steps:step|steps}", step=seen.step or 0, steps=kept.count or kept.steps))
     if kept.evaluates and not seen.evaluated:
         missing.append(t("nothing was evaluated"))
     if kept.saves and not seen.saved:

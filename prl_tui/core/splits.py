@@ -48,7 +48,9 @@ def nothing_left(config: RunConfig, stack: Stack, rows: int | None) -> Finding |
     if rows is None or train_rows(config, stack, rows):
         return None
     share = config.text(RATIO)
-    message = t("{key} {share} leaves none of the {rows} rows to train on.", key=RATIO, share=share, rows=f"{rows:,}")
+    message = t(
+        "{key} {share} leaves none of the {rows} {rows:row|rows} to train on.", key=RATIO, share=share, rows=f"{rows:,}"
+    )
     return Finding("no-rows", "error", RATIO, message, why)
 
 

@@ -211,7 +211,11 @@ def _gpus(config: RunConfig, step: Step) -> Iterator[Finding]:
     memory = list(step.found.get("memory", ()))
     nproc = config.number("nproc_per_node") or 1
     if len(memory) < nproc:
-        message = t("torch sees {gpus} GPUs, and {nproc} processes need one each.", gpus=len(memory), nproc=nproc)
+        message = t(
+            "torch sees {gpus} {gpus:GPU|GPUs}, and {nproc} {nproc:process needs|processes need} {nproc:one|one each}.",
+            gpus=len(memory),
+            nproc=nproc,
+        )
         yield Finding("probe-few-gpus", "error", "nproc_per_node", message)
     yield from _share(config, memory)
 

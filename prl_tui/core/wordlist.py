@@ -116,4 +116,6 @@ def _words(field: Field, raw: object) -> tuple[tuple[str, ...] | None, str]:
     try:
         return split(str(raw)), ""
     except ValueError:
-        return None, t("{key}: a quote is left open; {example} would work.", key=field.key, example="“'a b' c”")
+        from prl_tui.core import open_quote
+
+        return None, open_quote.told(field.key, str(raw))

@@ -15,13 +15,17 @@ def arithmetic(report: Report) -> list[str]:
     lines = []
     if batch.rule == "grpo":
         if batch.formula:
-            lines.append(t("{formula} completions in a generation batch", formula=batch.formula))
+            lines.append(
+                t(
+                    "{formula} {n:completion|completions} in a generation batch",
+                    formula=batch.formula,
+                    n=batch.generation_batch,
+                )
+            )
         if batch.global_batch is not None and batch.prompts_per_step:
             lines.append(
-                nt(
-                    "{batch} completions from {prompts} prompt in an optimizer step",
-                    "{batch} completions from {prompts} prompts in an optimizer step",
-                    1 if batch.prompts_per_step == 1 else 2,
+                t(
+                    "{batch} {batch:completion|completions} from {prompts} {prompts:prompt|prompts} in an optimizer step",
                     batch=f"{batch.global_batch:,}",
                     prompts=_plain(batch.prompts_per_step),
                 )
@@ -29,7 +33,9 @@ def arithmetic(report: Report) -> list[str]:
     elif batch.formula:
         if batch.rule == "global" and batch.accumulation is None:
             return [t("{formula} passes before each update: no whole number", formula=batch.formula)]
-        lines.append(t("{formula} samples in an optimizer step", formula=batch.formula))
+        lines.append(
+            t("{formula} {n:sample|samples} in an optimizer step", formula=batch.formula, n=batch.global_batch)
+        )
         if batch.rule == "global" and batch.accumulation and batch.accumulation > 1:
             lines.append(t("accumulation {n}: that many passes before each update", n=batch.accumulation))
     return lines

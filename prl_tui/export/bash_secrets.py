@@ -22,6 +22,7 @@ _PARTS = (
     "doubt",
     "plain",
     "shape",
+    "coded",
     "flag",
 )
 """Parts that become variables of the function, each after those that it has in it."""

@@ -80,7 +80,8 @@ def at_risk(plan: LaunchPlan) -> str:
     if steps is None:
         return t("No signal comes before the time limit: steps since the last checkpoint are lost.")
     return t(
-        "No signal comes before the time limit: up to {steps} steps since the last checkpoint are lost.", steps=steps
+        "No signal comes before the time limit: up to {steps} {steps:step|steps} since the last checkpoint can be lost.",
+        steps=steps,
     )
 
 
@@ -90,6 +91,6 @@ def at_deletion(plan: LaunchPlan) -> str:
     if steps is None:
         return t("A job that is deleted or preempted saves nothing more: steps since the last checkpoint are lost.")
     return t(
-        "A job that is deleted or preempted saves nothing more: up to {steps} steps since the last checkpoint are lost.",
+        "A job that is deleted or preempted saves nothing more: up to {steps} {steps:step|steps} since the last checkpoint can be lost.",
         steps=steps,
     )

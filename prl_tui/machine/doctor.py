@@ -129,8 +129,10 @@ def memory(root: Path) -> Item:
     """Main memory and processors that this process may use."""
     space, cpus = hosts.memory(root), hosts.cpu_count(root)
     if space is None:
-        return Item("memory", t("memory"), t("{n} processors", n=cpus), "unknown")
-    value = t("{free} of {total} free, {n} processors", free=size(space.free), total=size(space.total), n=cpus)
+        return Item("memory", t("memory"), t("{n} {n:processor|processors}", n=cpus), "unknown")
+    value = t(
+        "{free} of {total} free, {n} {n:processor|processors}", free=size(space.free), total=size(space.total), n=cpus
+    )
     return Item("memory", t("memory"), value)
 
 

@@ -205,7 +205,9 @@ def _end_detail(ended: Ended) -> str:
             ended.strays,
         )
     if ended.dropped:
-        return t("The disk was full: {n} bytes of output are missing from the log", n=ended.dropped)
+        return t(
+            "The disk was full: {n} {n:byte of output is|bytes of output are} missing from the log", n=ended.dropped
+        )
     return ""
 
 
@@ -235,7 +237,7 @@ def _gone_detail(ended: Ended) -> str:
     if ended.dropped:
         return t(
             "Its supervisor was gone, so the exit code is not known, and the disk was full: "
-            "{n} bytes of output are missing from the log",
+            "{n} {n:byte of output is|bytes of output are} missing from the log",
             n=ended.dropped,
         )
     return t("Its supervisor was gone, so the exit code is not known")
@@ -282,7 +284,10 @@ def _beat_detail(beat: Mapping[str, object]) -> str:
     if beat.get("stage") == "strays":
         return t("The launcher has ended; what it left behind is being ended")
     if dropped:
-        return t("The disk is or was full: {n} bytes of output are missing from the log", n=round(dropped))
+        return t(
+            "The disk is or was full: {n} {n:byte of output is|bytes of output are} missing from the log",
+            n=round(dropped),
+        )
     return ""
 
 

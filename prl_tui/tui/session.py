@@ -151,10 +151,16 @@ class Session:
         self._put(resolve(self.catalog.recipes[recipe], preset), "")
 
     def set_text(self, key: str, text: str) -> None:
-        """What a person types into a field; an empty text unsets it. Typing on in one field is one step back."""
+        """What a person types into a field; an empty text unsets it. Typing on in one field is one step back.
+
+        A text that says what stood there before leaves it as it was, with where it came from.
+        """
         raw = None if text == "" else text
-        if self._has(key):
-            self._put(self.config.with_values({key: raw}, Source.FORM), key)
+        if not self._has(key):
+            return
+        before = self._back[-1][0] if self._types_on(key) else self.config
+        typed = self.config.with_values({key: raw}, Source.FORM)
+        self._put(before if _says_the_same(typed, before, key) else typed, key)
 
     def _has(self, *keys: str) -> bool:
         """Whether these are fields: a key or a click may come late, from the form of the recipe before."""
@@ -188,13 +194,36 @@ class Session:
         self.config, _ = self._back.pop()
         return True
 
+    def _types_on(self, key: str) -> bool:
+        """The last step is the typing in this field, and goes on."""
+        return bool(key and self._back and self._back[-1][1] == key)
+
     def _put(self, config: RunConfig, key: str) -> None:
-        if not (key and self._back and self._back[-1][1] == key):
+        """Take a config; one step back leads to the one before, where they differ at all."""
+        if self._types_on(key):
+            self.config = config
+        elif not _same(config, self.config):
             self._back.append((self.config, key))
             del self._back[:-DEPTH]
-        self.config = config
+            self.config = config
 
     def finish_typing(self) -> None:
-        """The next change of the same field is a step of its own."""
-        if self._back:
-            self._back[-1] = (self._back[-1][0], "")
+        """The next change of the same field is a step of its own; typing that came to nothing was none."""
+        if not self._back or not self._back[-1][1]:
+            return
+        before, _ = self._back.pop()
+        if before is not self.config:
+            self._back.append((before, ""))
+
+
+def _says_the_same(one: RunConfig, other: RunConfig, key: str) -> bool:
+    """A field is alike in two configs for whoever reads it, wherever each value came from."""
+    now, then = one.settings[key], other.settings[key]
+    return (now.value, now.problem) == (then.value, then.problem) and one.text(key) == other.text(key)
+
+
+def _same(one: RunConfig, other: RunConfig) -> bool:
+    """Nothing tells two configs apart, the origins of their values included."""
+    return one is other or (
+        one.recipe is other.recipe and one.preset == other.preset and one.settings == other.settings
+    )

@@ -19,11 +19,54 @@ FILES = {
     ),
     "keys": (
         'recipe = "prl-grpo"\npresett = "x"\n[value]\nnum_generations = 4\n',
-        ("no key presett here; did you mean preset?", "no key value here; did you mean values?"),
+        (
+            "no key presett here; did you mean preset?",
+            "no key value here; did you mean values?",
+            "prl-grpo has no preset named x; it has ",
+        ),
     ),
     "keys-and-fields": (
-        'recipe = "demo"\npresett = "x"\n[values]\nmax_stepps = 4\n',
+        'recipe = "demo"\npresett = "two-ranks"\n[values]\nmax_stepps = 4\n',
         ("no key presett here; did you mean preset?", "max_stepps; did you mean max_steps?"),
+    ),
+    "preset-and-fields": (
+        'recipe = "prl-grpo"\npreset = "standard-4gp"\n[values]\nmax_lenght = 3\n',
+        ("named standard-4gp; did you mean standard-4gpu?", "max_lenght; did you mean max_length?"),
+    ),
+    "recipe-preset-and-fields": (
+        'recipe = "prl-grop"\npreset = "standard-4gp"\n[values]\nmax_lenght = 3\n',
+        (
+            "no recipe named prl-grop; did you mean prl-grpo?",
+            "named standard-4gp; did you mean standard-4gpu?",
+            "max_lenght; did you mean max_length?",
+        ),
+    ),
+    "everything": (
+        'recpie = "prl-grop"\npresett = "standard-4gp"\n[value]\nmax_lenght = 3\n',
+        (
+            "no key recpie here; did you mean recipe?",
+            "no key presett here; did you mean preset?",
+            "no key value here; did you mean values?",
+            "no recipe named prl-grop; did you mean prl-grpo?",
+            "named standard-4gp; did you mean standard-4gpu?",
+            "max_lenght; did you mean max_length?",
+        ),
+    ),
+    "types-and-fields": (
+        'recipe = "prl-grpo"\npreset = 4\n[values]\nmax_lenght = 3\nseed = 1\nPRL_SEED = 2\n',
+        (
+            "preset: it must be a text in quotes, and is a whole number.",
+            "max_lenght; did you mean max_length?",
+            "seed and PRL_SEED are one field, seed; keep one of them.",
+        ),
+    ),
+    "a-recipes-first-line": (
+        'schema = 1\nrecpie = "prl-grpo"\n',
+        ("no key schema here; a run config has none: leave that line out.", "recpie here; did you mean recipe?"),
+    ),
+    "presets-of-nothing": (
+        'schema = 1\nextends = "prl-grop"\n[presets.a.values]\nseed = 1\n',
+        ("extends: there is no recipe named prl-grop; did you mean prl-grpo?",),
     ),
     "no-recipe": (
         'recip = "prl-grpo"\n[vaules]\n',
@@ -45,6 +88,23 @@ def test_a_run_config_names_every_mistyped_name(
     for line, word in zip(lines, words, strict=True):
         assert line.startswith(f"prl-tui: {path}: ")
         assert word in line
+
+
+@pytest.mark.parametrize(
+    ("content", "folder", "source"),
+    [
+        ('schema = 1\nextends = "demo"\n[presets.a.values]\nseed = 1\n', "presets", "demo/a"),
+        ('schema = 1\nname = "mine"\n', "recipes", "mine"),
+    ],
+)
+def test_what_belongs_into_the_configuration_folder_is_sent_to_the_one_in_force(
+    cli: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, folder: str, source: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "elsewhere"))
+    path = tmp_path / "own.toml"
+    path.write_text(content)
+    (line,) = cli("check", str(path)).err.splitlines()  # type: ignore[attr-defined]
+    assert line.endswith(f"put it into {tmp_path / 'elsewhere' / 'prl-tui' / folder} and name {source}.")
 
 
 def test_the_command_line_names_every_mistyped_name(cli: Callable[..., object]) -> None:

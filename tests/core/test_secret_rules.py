@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from prl_tui.core import secret_rules, secrets
 from prl_tui.export import bash_secrets
@@ -32,6 +35,23 @@ SECRET = [
         )
     ),
     "HF_TOKEN=[x]",
+    # a year makes no column's name of what is none: too few letters, digits before or after, another number, a sure name
+    "--input_key abcdefgh2024a1",
+    "--input_key abcdefgh12024x",
+    "--input_key conversations2024a",
+    "--input_key conversations12024",
+    "--input_key conversations20241",
+    "--input_key conversations1799",
+    "--input_key conversations2199",
+    "--input_key conversations24",
+    "--input_key conversations7",
+    "--input_key conversations202",
+    "--input_key con4versations2024",
+    "--input_key a-conversations9024",
+    "FOO_KEY=5onversations2024",
+    "--api_key conversations2024",
+    "--api_key_of_alice conversations2024",
+    "HF_TOKEN_ALICE=conversations2024",
     "--foo_token 1234567890123a",
     "FOO_KEY=123456789012a",
     "FOO_KEY=a123456789012",
@@ -175,6 +195,12 @@ SECRET = [
     f"123456789:AA{'a' * 33}",
 ]
 ORDINARY = [
+    "--input_key conversations2024",
+    "--input_key=conversations2024 --label_key preferencedata1999",
+    "--image_key 'observations2025.top'",
+    "--input_key my_conversations2024-v2 --x",
+    "INPUT_KEY=conversations2024",
+    '{"input_key": "conversations2024"}',
     # special tokens as tokenizers write them, and numbers as people write them
     *(
         f"{name}_TOKEN={value}"
@@ -370,3 +396,19 @@ def test_a_doubtful_name_is_one_where_its_value_looks_like_one(name: str) -> Non
     assert not secrets.is_secret_name(name)
     assert not secrets.is_secret_variable(name, "label")
     assert secrets.is_secret_variable("FOO_KEY", "a1b2c3d4e5f6a7b8c9d0")
+
+
+RUN = re.compile("[A-Za-z0-9]+")
+YEAR = re.compile("[A-Za-z]{9,}(19|20)[0-9]{2}")
+
+
+@given(st.text(alphabet="abcdefgz0129_-", min_size=9, max_size=30))
+@settings(max_examples=2000)
+@example("abcdefghi2024")
+@example("abcdefghij19990")
+def test_only_letters_before_a_year_are_let_through_behind_a_doubtful_name(value: str) -> None:
+    """Judge: the rule as it was, run by run of letters and digits, without those that are a word and a year."""
+    before = re.compile(secrets._python(secret_rules.WORDS["shape"]), re.ASCII | re.IGNORECASE)
+    now = re.compile(secrets._python(secret_rules.WORDS["coded"]), re.ASCII | re.IGNORECASE)
+    without = RUN.sub(lambda run: "x" if YEAR.fullmatch(run[0]) else run[0], value)
+    assert bool(now.match(f"{value} ")) == bool(before.match(f"{without} "))

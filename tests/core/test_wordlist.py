@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prl_tui import i18n
-from prl_tui.core import catalog, checks, config_file, plan, values, wordlist
+from prl_tui.core import catalog, checks, config_file, open_quote, plan, values, wordlist
 from prl_tui.core.config import Source, resolve
 from prl_tui.export import bash
 
@@ -44,9 +44,41 @@ def test_a_shown_list_reads_back_and_quotes_only_what_needs_it(items):
         assert shown == " ".join(items)
 
 
-@pytest.mark.parametrize("text", ["'/data/x y", '"a', "a\\"])
-def test_an_open_quote_in_a_list_is_one_sentence_with_what_works(text):
-    assert values.parse(LIST, text) == (None, "dataset: a quote is left open; “'a b' c” would work.")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("'/data/x y", "the quote at character 1, “'/data/x y”, is left open; “'/data/x y'” would work."),
+        ('a "b', 'the quote at character 3, “"b”, is left open; “a "b"” would work.'),
+        ("'a' it's", "the quote at character 7, “'s”, is left open; “'a' it\\'s” would work."),
+        ("a\\", "the backslash at the end escapes nothing; “a\\\\” would work."),
+        ("x" * 80 + " '" + "y" * 80, f"at character 82, “'{'y' * 23}…”, is left open; “'a b' c” would work."),
+    ],
+)
+def test_an_open_quote_in_a_list_says_where_it_opens_and_what_works(text, told):
+    value, problem = values.parse(LIST, text)
+    assert value is None
+    assert problem.startswith("dataset: ")
+    assert problem.endswith(told)
+
+
+@pytest.mark.parametrize("text", ["--hub_token 'hf_abcdefghijklmnopqrstuvwxyz", "'--password=geheim7"])
+def test_an_open_quote_before_a_secret_tells_nothing_of_it(text):
+    value, problem = values.parse(ARGUMENTS, text)
+    assert value is None
+    assert f"the quote at character {text.index(chr(39)) + 1} is left open; “'a b' c” would work." in problem
+    assert "hf_" not in problem
+    assert "geheim" not in problem
+
+
+@given(st.text(alphabet="ab '\"\\=-", max_size=70))
+def test_what_is_said_to_work_instead_of_an_open_quote_does(text):
+    try:
+        wordlist.split(text)
+    except ValueError:
+        _, problem = values.parse(ARGUMENTS, text)
+        wordlist.split(problem.rpartition("; “")[2].removesuffix("” would work."))
+        at = open_quote.opening(text)
+        assert at is None or text[at] in "'\""
 
 
 def test_the_help_of_a_list_says_how_a_blank_is_typed():
@@ -76,7 +108,9 @@ def test_an_open_quote_is_named():
     found = checks.check(config(arguments='--a "b'))
     assert [(f.code, f.field) for f in found.findings] == [
         ("bad-value", "arguments")
-    ] or "a quote is left open" in found.findings[0].message
+    ] or "is left open" in found.findings[0].message
+    assert [fix.changes for fix in found.findings[0].fixes] == [{"arguments": '--a "b"'}]
+    assert not checks.check(config(arguments='--a "b"')).findings
 
 
 def test_variables_come_as_text_list_or_table():

@@ -161,7 +161,7 @@ def _add(found: Sentences, module: Module, where: str, node: ast.Call, function:
     if f"prl_tui/{module.path}" not in files:
         files.append(f"prl_tui/{module.path}")
     values = {keyword.arg for keyword in node.keywords} | ({"n"} if function == "nt" else set())
-    if function != "mark" and values and None not in values and (lacking := placeholders(sentence) - values):
+    if function != "mark" and values and None not in values and (lacking := needed(sentence) - values):
         found.problems.append(f"{where}: no value for {', '.join(sorted(map(str, lacking)))} in: {sentence}")
 
 
@@ -169,11 +169,21 @@ def _add(found: Sentences, module: Module, where: str, node: ast.Call, function:
 
 
 def placeholders(sentence: str) -> set[str]:
-    """The names in braces; a sentence with stray braces has its own mark, so that it equals only itself."""
+    """The names in braces; a sentence with stray braces has its own mark, so that it equals only itself.
+
+    `{n:step|steps}` is a word and no value: a translation need not have it.
+    """
     try:
-        return {name for _, name, _, _ in Formatter().parse(sentence) if name is not None}
+        return {
+            name for _, name, spec, _ in Formatter().parse(sentence) if name is not None and "|" not in (spec or "")
+        }
     except ValueError:
         return {f"not a format: {sentence}"}
+
+
+def needed(sentence: str) -> set[str]:
+    """The names that a sentence must be given values for."""
+    return placeholders(sentence.replace("|", ""))
 
 
 def _found_by(pattern: str) -> Callable[[str], set[str]]:

@@ -8,6 +8,7 @@ import threading
 import pytest
 from textual import events
 
+from prl_tui.core import wordlist
 from prl_tui.core.config import Source
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.machine import facts
@@ -220,6 +221,57 @@ async def test_x_resets_to_the_preset_and_u_undoes_one_typing_as_one_step(app):
         assert not place.session.undo()
 
 
+async def test_typing_what_stands_there_is_no_step_back(app):
+    async with app().run_test(size=WIDE) as pilot:
+        place = await open_on(pilot, BATCH)
+        await pilot.press("8", "enter")
+        await wait_for(pilot, lambda: value(place, BATCH) == 8, "the one change")
+        for keys in (("8",), ("enter",), ("9", "backspace", "8"), ("enter", "ctrl+u", "8")):
+            await pilot.press(*keys, "enter")
+            await wait_for(pilot, lambda: not place.form.typing, "the field closed")
+        await pilot.press("u")
+        await wait_for(pilot, lambda: value(place, BATCH) == 4, "the change itself undone, by one key")
+        assert place.session.config is place.session.config.baseline()
+        await pilot.press("u")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "to undo" in n.message], "what it says")
+
+
+def test_an_edit_that_changes_nothing_is_no_step(recipes):
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    start = session.config
+    text = start.text(GENERATIONS)
+    for same in (
+        lambda: session.set_text(GENERATIONS, text),
+        lambda: (session.set_text(GENERATIONS, "9"), session.set_text(GENERATIONS, text)),
+        lambda: (session.set_text("model", "x"), session.set_text("model", start.text("model"))),
+        lambda: session.set_text("log_completions", start.text("log_completions")),
+        lambda: session.reset(GENERATIONS),
+        lambda: session.choose("prl-grpo", "standard-4gpu"),
+        lambda: session.load(start),
+    ):
+        same()
+        session.finish_typing()
+        assert session.config is start, "with where each value came from"
+        assert not session.undo()
+    session.set_text(GENERATIONS, "4")
+    session.finish_typing()
+    session.reset(GENERATIONS)
+    assert session.undo()
+    assert session.config.value(GENERATIONS) == 4
+    assert session.undo()
+    assert session.config is start
+
+
+def test_a_value_from_elsewhere_is_taken_back_to_the_presets_as_a_step(recipes):
+    """It reads the same, but the form says where it came from."""
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    session.load(session.config.with_values({GENERATIONS: "2"}, Source.SET))
+    session.reset(GENERATIONS)
+    assert session.config.settings[GENERATIONS].source is Source.PRESET
+    assert session.undo()
+    assert session.config.settings[GENERATIONS].source is Source.SET
+
+
 async def test_undo_takes_a_chosen_preset_back_with_its_mark(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await configure(pilot)
@@ -305,6 +357,39 @@ async def test_escape_leaves_the_search_and_shows_all_again(app):
         assert place.form.has_focus
 
 
+@pytest.mark.parametrize("needle", ["", "gen", "qqq"])
+async def test_escape_from_a_search_leaves_all_as_it_was(app, needle):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await open_on(pilot, "output_dir")
+        await wait_for(pilot, lambda: not place.still_looking, "the box: what is wrong here is shown too")
+        await pilot.pause()
+        before = (place.form.standing, text_of(place.form))
+        await pilot.press("slash", *needle, "escape")
+        await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
+        await pilot.pause()
+        assert (place.form.standing, text_of(place.form)) == before
+        assert place.form.has_focus
+        about = place.query_one("#about")
+        await wait_for(pilot, lambda: "--output_dir" in text_of(about), "the help of the field under the cursor")
+
+
+@pytest.mark.parametrize(("key", "view"), [("v", "-preview"), ("d", "-full-verdict")])
+async def test_escape_from_a_search_goes_back_to_the_pane_that_was_open(app, key, view):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press(key)
+        await wait_for(pilot, lambda: place.has_class(view), "the pane")
+        focused = pilot.app.focused
+        await pilot.press("slash", "g", "e", "n")
+        await wait_for(pilot, lambda: place.query("#finder") and place.form.region.height, "the form to search in")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.has_class(view) and not place.query("#finder"), "the pane again")
+        assert pilot.app.focused is focused
+        await pilot.press("slash", *"lora_al", "enter")
+        await wait_for(pilot, lambda: place.form.has_focus and not place.has_class(view), "the setting found instead")
+        assert place.form.key == "lora_alpha"
+
+
 async def test_what_differs_from_the_preset_shows_the_old_value_and_who_changed_it(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, GENERATIONS)
@@ -325,6 +410,24 @@ async def test_the_line_under_the_form_says_what_the_field_is_from_the_start(app
         await wait_for(pilot, lambda: "one process" in text_of(about), "the first field's help")
         await pilot.press("slash", *"seed")
         await wait_for(pilot, lambda: "--seed" in text_of(about), "the found field's help")
+
+
+async def test_another_recipe_brings_the_help_of_its_own_field(app, recipes):
+    """The cursor may stay on a key that both recipes have: what it is, is the new recipe's to say."""
+    async with app("demo", "two-ranks").run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        about = place.query_one("#about")
+        for name in [recipe.name for recipe in recipes.recipes.values() if recipe.presets]:
+            place.session.choose(name, next(iter(recipes.recipes[name].presets)))
+            place.update()
+            field = place.form.field
+            assert field is place.session.config.recipe.by_key[place.form.key]
+            words = " ".join(wordlist.about(field).split())[:30]
+            await wait_for(pilot, lambda w=words: w in " ".join(text_of(about).split()), f"{name}: {words}")
+        place.session.undo()
+        place.update()
+        words = " ".join(wordlist.about(place.form.field).split())[:30]
+        await wait_for(pilot, lambda: words in " ".join(text_of(about).split()), "undone: the field before")
 
 
 async def test_pasted_text_goes_into_the_field_under_the_cursor(app):
@@ -598,8 +701,7 @@ async def test_a_digit_right_behind_an_arrow_goes_to_the_row_that_the_arrow_led_
         await pilot.press("enter")
         changed = place.session.config.changed()
         assert len(changed) == 1
-        assert place.form._field() is not None
-        assert place.form._field().key == changed[0]
+        assert place.form.key == changed[0]
 
 
 async def test_the_low_verdict_uses_every_row_it_has(app):

@@ -59,7 +59,7 @@ async def test_in_the_form_the_verdict_the_preview_and_the_top(app, text, shown)
         place.session.load(place.session.config.with_values(change, Source.ENVIRONMENT, dict.fromkeys(change, text)))
         use = GpuUse(0, "GPU-0", None, text)
         place.session.facts = Facts(8, (use,), port_owner=text)
-        place._look_at_gpus = lambda: None
+        place.look_at_gpus = lambda: None
         place.update()
         told = visible(text) if visible(text) != text else shown  # a sentence says which control characters it has
         await wait_for(pilot, lambda: told.split(" ")[0] in text_of(place.verdict), "the finding")

@@ -236,18 +236,34 @@ async def test_what_cannot_be_written_is_said_and_nothing_breaks(app, tmp_path, 
         await refused(pilot, str(tmp_path / file), sentence)
 
 
-async def test_a_config_with_errors_is_not_exported(app):
+async def test_a_config_with_errors_is_not_exported_and_says_which_field_and_the_way_there(app):
     async with app().run_test(size=SMALL) as pilot:
         place = await configure(pilot)
         place.form.go_to("num_generations")
-        await pilot.press("3", "enter")
+        await pilot.press("3", "enter", "f")
+        await wait_for(pilot, lambda: place.session.verdict.report.ok, "the error mended")
+        await pilot.press("u")
+        await wait_for(pilot, lambda: not place.session.verdict.report.ok, "the error again")
+        place.form.go_to("output_dir")
         await export(pilot)
         await sees(pilot, "2 errors")
         await pilot.press("enter")
-        await wait_for(
-            pilot, lambda: [n for n in pilot.app._notifications if "Not exported" in n.message], "the reason"
+        found = await wait_for(
+            pilot, lambda: [n.message for n in pilot.app._notifications if "Not exported" in n.message], "the reason"
         )
+        first = place.session.verdict.report.findings[0]
+        for words in (
+            first.message,
+            "esc leads back to the field “generations”",
+            place.session.verdict.first_fix.label,
+        ):
+            assert words in found[0]
         assert isinstance(pilot.app.screen, ExportScreen)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: pilot.app.screen is place and place.form.key == first.field, "the field")
+        assert place.form.has_focus
+        await pilot.press("f")
+        await wait_for(pilot, lambda: place.session.verdict.report.ok, "the error mended again")
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])

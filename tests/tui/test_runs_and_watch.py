@@ -259,7 +259,6 @@ async def test_what_arrives_when_a_place_is_half_taken_down_is_shown_nowhere(app
         await pilot.pause()
         assert not form.query("#settings"), "the place that was left"
         form.update()
-        form._describe_again()
 
 
 async def test_m_tells_what_changed_since_the_recipes_last_run(app, start):

@@ -8,33 +8,31 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
-from textual.content import Content
 from textual.widgets import Static
 
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
 from prl_tui.tui.screens import configure_words
-from prl_tui.tui.screens.place import Place
+from prl_tui.tui.screens.box_place import LOOK_AFTER, BoxPlace
 from prl_tui.tui.session import Session
-from prl_tui.tui.widgets.form_words import about_field
 from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prl_tui.core.findings import Fix
+    from prl_tui.tui.widgets.field_help import FieldHelp
     from prl_tui.tui.widgets.finder import Finder
-    from prl_tui.tui.widgets.gpu_table import GpuTable
     from prl_tui.tui.widgets.preview import Preview
     from prl_tui.tui.widgets.settings_form import SettingsForm
     from prl_tui.tui.widgets.verdict_view import VerdictView
 
 VIEWS = ("-presets", "-preview", "-full-verdict")
 """Classes that show one pane alone where there is little room."""
-LOOK_AFTER = 0.15
-"""Seconds from the whole form to the first look at the box: its imports would keep the first keys waiting."""
 
 
-class ConfigureScreen(Place):
+class ConfigureScreen(BoxPlace):
     """The first place."""
 
     PARTS = ("#presets", "#settings", "#verdict", "#preview")
@@ -64,12 +62,9 @@ class ConfigureScreen(Place):
     ]
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.session = session
+        super().__init__(session)
         self._ready = False
         self._fixable: bool | None = None
-        self._said: dict[str, Content] = {}
-        self._looked: object = None  # what the facts are whole for
 
     def compose(self) -> ComposeResult:
         """The first paint: the presets. The rest is mounted right after it."""
@@ -95,6 +90,7 @@ class ConfigureScreen(Place):
             await self._mount_rest()
 
     async def _mount_rest(self) -> None:
+        from prl_tui.tui.widgets.field_help import FieldHelp
         from prl_tui.tui.widgets.gpu_table import CONFIGURE, GpuTable
         from prl_tui.tui.widgets.key_line import KeyLine
         from prl_tui.tui.widgets.preview import Preview
@@ -103,7 +99,7 @@ class ConfigureScreen(Place):
 
         gpus = GpuTable(CONFIGURE, id="gpus")
         gpus.border_title = t("GPUs")
-        centre = Vertical(SettingsForm(id="settings"), Static(id="about"), id="centre")
+        centre = Vertical(SettingsForm(id="settings"), FieldHelp(id="about"), id="centre")
         middle = self.query_one("#middle")
         await self.mount(gpus, after="#gpu-line")
         await middle.mount(centre, VerdictView(id="verdict"))
@@ -111,7 +107,7 @@ class ConfigureScreen(Place):
         self._ready = True
         self.set_focus(self.form)
         self.update()
-        for look in (self._look_on, self.presets.look_at_files):
+        for look in (self.look_on, self.presets.look_at_files):
             self.set_timer(LOOK_AFTER, look)
 
     # --- parts ----------------------------------------------------------------------------------------------------
@@ -142,9 +138,10 @@ class ConfigureScreen(Place):
         """Draw the session as it is now."""
         if not self._ready or not self.whole():
             return
-        self.session.looking = self._looked is None or self._looked != self.prl.box.subject(self.session.config)
+        self.session.looking = self.still_looking
         verdict = self.session.verdict
         self.form.show(self.session.config, configure_words.worst(verdict))
+        self._describe()
         probe = self.session.probe
         self.verdict.show(verdict, probe.words() if probe is not None else "")
         if self.preview.display:
@@ -154,46 +151,9 @@ class ConfigureScreen(Place):
             self._fixable = verdict.first_fix is not None
             self.refresh_bindings()  # all of them are asked: not at every keystroke
 
-    def _say(self, where: str, words: Content) -> None:
-        """Put words on a line; the same ones again cost no layout."""
-        if self._said.get(where) != words:
-            self._said[where] = words
-            self.query_one(where, Static).update(words)
-
     def _about(self) -> None:
         self.query_one(TopBar).say(configure_words.about(self.session))
-        self._say("#preset-line", configure_words.preset_line(self.session.config))
-
-    def _look_on(self) -> None:
-        """Look at the box again and again, ten times as often until all of it is known."""
-        self._look_at_gpus()
-        self.set_timer(0.1 if self._looked is None else 1.0, self._look_on)
-
-    def _look_at_gpus(self) -> None:
-        """Draw what the box's GPUs are doing; the verdict on this box follows."""
-        from prl_tui.machine.gpus import GpuSnapshot
-
-        reading = self.prl.gpu_reading()
-        snapshot = reading.snapshot
-        if snapshot is None and reading.fault is not None:
-            snapshot = GpuSnapshot(0.0, fault=reading.fault)  # the driver gives no answer: it counts as no GPU
-        box, config, before = self.prl.box, self.session.config, self._looked
-        self._looked = box.subject(config) if snapshot is not None and box.known(config) else None
-        facts = box.facts(config, snapshot) if snapshot is not None else None
-        cast("GpuTable", self.query_one("#gpus")).show(reading)
-        self._say("#gpu-line", configure_words.gpu_line(reading))
-        if facts is not None and (facts != self.session.facts or self._looked != before):
-            self.session.facts = facts
-            self.update()
-        elif self.session.probe is not None and self.session.probe.running:
-            self.update()
-        self._mark_gpus()
-
-    def _mark_gpus(self) -> None:
-        """Tick the GPUs that the config names."""
-        wanted = configure_words.wanted_gpus(self.session)
-        if wanted is not None:
-            cast("GpuTable", self.query_one("#gpus")).select(wanted)
+        self.say("#preset-line", configure_words.preset_line(self.session.config))
 
     # --- what the person does -------------------------------------------------------------------------------------
 
@@ -205,7 +165,7 @@ class ConfigureScreen(Place):
         self.session.choose(event.recipe, event.preset)
         self.presets.mark(event.recipe, event.preset)
         self._show_only("")
-        self._look_at_gpus()
+        self.look_at_gpus()
         self.update()
 
     def on_settings_form_changed(self, event: SettingsForm.Changed) -> None:
@@ -227,18 +187,13 @@ class ConfigureScreen(Place):
         self.session.reset(event.key)
         self.update()
 
-    def on_settings_form_moved(self, event: SettingsForm.Moved) -> None:
+    def on_settings_form_moved(self, event: SettingsForm.Moved) -> None:  # noqa: ARG002
         """Say what the field is."""
-        self._describe(event.key)
+        self._describe()
 
-    def _describe(self, key: str) -> None:
-        """What a field is, in the lines that there are; `?` has all of a longer one."""
-        field = self.session.config.recipe.by_key.get(key)
-        about = self.query_one("#about", Static)
-        if not about.size.width:
-            self.call_after_refresh(self._describe_again)  # mounted a moment ago, not laid out yet
-        elif field is not None:
-            self._say("#about", about_field(field, about.content_size.width, about.content_size.height))
+    def _describe(self) -> None:
+        """What the field under the cursor is, in the lines that there are; `?` has all of a longer one."""
+        cast("FieldHelp", self.query_one("#about")).show(self.form.field)
 
     def on_verdict_view_applied(self, event: VerdictView.Applied) -> None:
         """A way out."""
@@ -248,16 +203,6 @@ class ConfigureScreen(Place):
         self.form.stop_typing()
         self.session.finish_typing()
         self.session.apply(fix.changes)
-        self.update()
-
-    def on_gpu_table_selection_changed(self, event: GpuTable.SelectionChanged) -> None:
-        """GPUs ticked: the list of them. None at all is no choice: an unset list means every GPU."""
-        if not event.indices:
-            self.prl.tell(t("At least one GPU stays chosen; without a list the run would take all of them."))
-            self._mark_gpus()
-            return
-        self.session.set_text("cuda_visible_devices", ",".join(map(str, event.indices)))
-        self.session.finish_typing()
         self.update()
 
     # --- actions --------------------------------------------------------------------------------------------------
@@ -285,10 +230,13 @@ class ConfigureScreen(Place):
     def action_undo(self) -> None:
         """One change back."""
         self.form.stop_typing()
-        if self.session.undo():
-            config = self.session.config
-            self.presets.mark(config.recipe.name, config.preset)
-            self.update()
+        self.session.finish_typing()
+        if not self.session.undo():
+            self.prl.tell(t("There is nothing to undo."))
+            return
+        config = self.session.config
+        self.presets.mark(config.recipe.name, config.preset)
+        self.update()
 
     def action_presets(self) -> None:
         """Go to the presets."""
@@ -319,8 +267,12 @@ class ConfigureScreen(Place):
             self.prl.tell(t("The probe was ended."))
             self.update()
             return
-        for finder in self.query("#finder"):
-            cast("Finder", finder).leave()
+        for found in self.query("#finder"):
+            finder = cast("Finder", found)
+            if finder.has_focus:
+                finder.give_up()
+                return
+            finder.leave()
         self._show_only("")
         self.form.focus()
 
@@ -333,13 +285,13 @@ class ConfigureScreen(Place):
         self.verdict.focus()
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
-        """A preview that comes into sight shows what is now, and the help of a field takes the new lines."""
+        """A preview that comes into sight shows what is now."""
         self.call_after_refresh(self.update)
-        self.call_after_refresh(self._describe_again)
 
-    def _describe_again(self) -> None:
-        if self._ready and self.whole() and self.query("#about") and self.query_one("#about").size.width:
-            self._describe(self.form.key)
+    @property
+    def _view(self) -> str:
+        """The class in force of `VIEWS`, or ""."""
+        return next((name for name in VIEWS if self.has_class(name)), "")
 
     def _show_only(self, view: str) -> None:
         for name in VIEWS:
@@ -354,10 +306,21 @@ class ConfigureScreen(Place):
             return
         from prl_tui.tui.widgets.finder import Finder
 
-        self._show_only("")
         if not self.query("#finder"):
-            await self.query_one("#centre").mount(Finder(self.form), before=0)
+            finder = Finder(self.form, self._way_back())
+            self._show_only("")
+            await self.query_one("#centre").mount(finder, before=0)
         self.set_focus(self.query_one_optional("#finder"))
+
+    def _way_back(self) -> Callable[[], None]:
+        """To the panes and the keys' place of now."""
+        view, focused = self._view, self.focused
+
+        def back() -> None:
+            self._show_only(view)
+            self.set_focus(focused if focused is not None and focused.is_attached else self.form)
+
+        return back
 
     def action_help(self) -> None:
         """What this screen is."""
@@ -365,7 +328,7 @@ class ConfigureScreen(Place):
         from prl_tui.tui.help import configure_help
         from prl_tui.tui.screens.dialogs import Help
 
-        field = self.session.config.recipe.by_key.get(self.form.key)
+        field = self.form.field
         about = safe(t("{place}: {words}", place=field.label, words=wordlist.about(field))) if field is not None else ""
         self.app.push_screen(Help(configure_help(about)))
 
@@ -387,7 +350,7 @@ class ConfigureScreen(Place):
         self._launch(probe=True, smoke=True)
 
     def _launch(self, probe: bool, smoke: bool = False) -> None:
-        self._look_at_gpus()
+        self.look_at_gpus()
         self.prl.launching.launch(self.session, probe, smoke)
         self.update()
 
@@ -395,7 +358,13 @@ class ConfigureScreen(Place):
         """The formats, what each would write, what it cannot carry."""
         from prl_tui.tui.screens.export import ExportScreen
 
-        self.app.push_screen(ExportScreen(self.session))
+        def closed(refused: str | None) -> None:
+            if refused:
+                self._show_only("")
+                self.form.go_to(refused)
+                self.form.focus()
+
+        self.app.push_screen(ExportScreen(self.session), closed)
 
     def action_save_preset(self) -> None:
         """Keep the values."""

@@ -23,6 +23,9 @@ from prl_tui.tui.widgets.preview import TextRows
 from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prl_tui.core.findings import Finding
     from prl_tui.export.model import Export
     from prl_tui.tui.app import PrlApp
     from prl_tui.tui.session import Session
@@ -127,8 +130,8 @@ class LossRows(StillRows):
         return [(fit(self._lines[y][0], width), self._lines[y][1])]
 
 
-class ExportScreen(Dialog[None]):
-    """Over the configure screen; esc goes back to it."""
+class ExportScreen(Dialog[str]):
+    """Over the configure screen; esc goes back to it, with the key of the field for which nothing was exported, or ""."""
 
     PALETTE = True
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -163,6 +166,7 @@ class ExportScreen(Dialog[None]):
         )  # as they are now: all of this screen is of one plan
         self._plan = self._verdict.plan
         self._made: dict[str, Export] = {}
+        self._refused = ""
 
     def compose(self) -> ComposeResult:
         """Formats beside the text, what is lost under both."""
@@ -230,17 +234,27 @@ class ExportScreen(Dialog[None]):
 
     def _may(self, choice: Choice) -> bool:
         """Whether this plan may be written in a format; else the reason is told."""
-        report = self._verdict.report
+        error = next((one for one in self._verdict.report.findings if one.severity == "error"), None)
         if choice.refusal:
             self._prl.tell(choice.refusal, "error")
-        elif not report.ok:
-            self._prl.tell(
-                t("Not exported: {verdict}. The command line's --allow-errors would.", verdict=words.verdict(report)),
-                "error",
-            )
+        elif error is not None:
+            self._prl.tell("\n".join(self._refusal(error)), "error")
+            self._refused = error.field
         else:
             return True
         return False
+
+    def _refusal(self, error: Finding) -> Iterator[str]:
+        """Why nothing is exported, the keys that lead to the field and mend it, and who exports all the same."""
+        field, fix = self._config.recipe.by_key.get(error.field), self._verdict.first_fix
+        yield t("Not exported: {reason}", reason=error.message)
+        if field is None:
+            yield t("esc leads back to the settings.")
+        else:
+            yield t("esc leads back to the field “{field}”.", field=field.label)
+        if fix is not None:
+            yield t("There f applies {fix}.", fix=fix.label)
+        yield t("The command line's --allow-errors exports all the same.")
 
     def action_help(self) -> None:
         """What this screen is."""
@@ -251,7 +265,7 @@ class ExportScreen(Dialog[None]):
 
     def action_close(self) -> None:
         """Back to the form."""
-        self.answer(None)
+        self.answer(self._refused)
 
     @property
     def _prl(self) -> PrlApp:

@@ -78,7 +78,7 @@ class LogPlace(Place):
         if view.following:
             said = [t("following")]
         elif view.new_lines:
-            said = [t("{n} new lines below, end follows", n=new), t("{n} new below", n=new)]
+            said = [t("{n} new {n:line|lines} below, end follows", n=new), t("{n} new below", n=new)]
         else:
             said = [t("end follows")]
         notes = [f"{hits}  {one}" if hits else one for one in said] + [hits] * bool(hits)

@@ -8,14 +8,13 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from prl_tui.core import wordlist
-from prl_tui.core.config import RunConfig, Source
+from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe, wrap
 
 if TYPE_CHECKING:
     from prl_tui.tui.widgets.line_editor import LineEditor
-    from prl_tui.tui.widgets.rows import Piece
 
 
 def about_field(field: Field, width: int, height: int) -> Content:
@@ -50,25 +49,7 @@ def _carriers(names: list[str], room: int, width: int, free: int) -> tuple[str, 
     return (fit(together, room).rstrip() if room > 0 else ""), []
 
 
-def edited(editor: LineEditor, width: int) -> list[Piece]:
-    """The text with its cursor, the part around the cursor where it is too long."""
-    hidden = _hidden(editor, width)
-    if editor.selected:
-        return [(safe(editor.text[hidden:]), "selected"), (" ", "edit")]
-    before, under, after = (
-        editor.text[hidden : editor.at],
-        editor.text[editor.at : editor.at + 1],
-        editor.text[editor.at + 1 :],
-    )
-    return [
-        (safe(before), "edit"),
-        (safe(under) or " ", "mark"),
-        (safe(after[: max(0, width)]), "edit"),
-        (" ", "edit"),
-    ]
-
-
-def _hidden(editor: LineEditor, width: int) -> int:
+def hidden_cells(editor: LineEditor, width: int) -> int:
     """Characters at the left that give way to the cursor."""
     hidden = 0
     while hidden < editor.at and cell_len(editor.text[hidden : editor.at]) + 2 > width:
@@ -78,7 +59,7 @@ def _hidden(editor: LineEditor, width: int) -> int:
 
 def clicked(editor: LineEditor, width: int, cell: int) -> int:
     """Before which character of an edited text a click on one of its cells puts the cursor."""
-    at = _hidden(editor, width)
+    at = hidden_cells(editor, width)
     while at < len(editor.text) and cell >= (cells := cell_len(safe(editor.text[at]))):
         cell -= cells
         at += 1
@@ -88,15 +69,6 @@ def clicked(editor: LineEditor, width: int, cell: int) -> int:
 def label_width(width: int) -> int:
     """Cells of a setting's name in a form of that width."""
     return 20 if width < 60 else 22
-
-
-def cut(pieces: list[Piece], room: int) -> list[Piece]:
-    """Pieces in at most `room` cells, the one that no longer fits cut with an ellipsis."""
-    found: list[Piece] = []
-    for text, role in pieces:
-        found.append((text if cell_len(text) <= room else fit(text, max(0, room)), role))
-        room -= cell_len(text)
-    return found
 
 
 def group_word(group: Group) -> str:
@@ -111,18 +83,6 @@ def group_word(group: Group) -> str:
         "launch": t("Launch"),
         "environment": t("Environment"),
     }[group]
-
-
-def source_word(source: Source, origin: str) -> str:
-    """Where a value came from, as the form shows it."""
-    if source is Source.ENVIRONMENT:
-        return origin
-    return {
-        Source.FILE: t("file"),
-        Source.SET: t("--set"),
-        Source.FORM: "",
-        Source.FIX: t("fix"),
-    }.get(source, "")
 
 
 def idle(config: RunConfig | None) -> frozenset[str]:

@@ -75,4 +75,4 @@ def _how_many(view: LogView) -> str:
     n, total = filtered.lines, filtered.base.lines
     if filtered.scan.counted:
         return nt("{shown} of 1 line", "{shown} of {total} lines", total, shown=f"{n:,}", total=f"{total:,}")
-    return t("≥ {shown} lines, {share} % looked at", shown=f"{n:,}", share=int(100 * filtered.scan.share))
+    return t("≥ {shown} {shown:line|lines}, {share} % looked at", shown=f"{n:,}", share=int(100 * filtered.scan.share))

@@ -15,7 +15,7 @@ def of_text(view: FilterPane, count: LineScan) -> str:
     """Of the lines with a text."""
     place, total, n = _place(view, count)
     if not count.counted:
-        return t("≥ {n} matches", n=n)
+        return t("≥ {n} {n:match|matches}", n=n)
     return t("{place} of {n}", place=place, n=n) if place else nt("1 match", "{count} matches", total, count=n)
 
 
@@ -23,7 +23,7 @@ def of_level(view: FilterPane, count: LineScan, errors: bool) -> str:
     """Of the lines that look like errors, or that are warnings."""
     place, total, n = _place(view, count)
     if not count.counted:
-        return t("≥ {n} errors", n=n) if errors else t("≥ {n} warnings", n=n)
+        return t("≥ {n} {n:error|errors}", n=n) if errors else t("≥ {n} {n:warning|warnings}", n=n)
     if place:
         return t("error {place} of {n}", place=place, n=n) if errors else t("warning {place} of {n}", place=place, n=n)
     if errors:

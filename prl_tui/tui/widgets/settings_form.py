@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 from unicodedata import category
 
-from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -17,26 +16,17 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.recipe import Field, Group
 from prl_tui.i18n import t
 from prl_tui.tui.cells import fit, safe
-from prl_tui.tui.widgets.form_words import clicked, cut, edited, group_word, idle, label_width, source_word
+from prl_tui.tui.widgets import form_row
+from prl_tui.tui.widgets.form_row import Entry, Standing
+from prl_tui.tui.widgets.form_words import clicked, group_word, idle, label_width
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
-NUMERIC = {"int", "float"}
 CHOSEN = {"choice", "bool"}
 SCREEN_KEYS = frozenset("flLtTspvdqrRwxu") | {"question_mark", "slash", "colon"}
 """What the last line and the help offer, as far as no number has such a letter."""
 NO_NUMBER = {"int": SCREEN_KEYS | frozenset("ea"), "float": SCREEN_KEYS}
 """What is the screen's in a field of that type."""
-OLD = 12
-"""Cells of the preset's value beside a changed one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A group's heading or a field."""
-
-    group: Group
-    key: str = ""
 
 
 class SettingsForm(Rows):
@@ -126,6 +116,11 @@ class SettingsForm(Rows):
         return self._entries[self.cursor].key if self.cursor < len(self._entries) else ""
 
     @property
+    def field(self) -> Field | None:
+        """The same, as its recipe declares it."""
+        return self._config.recipe.by_key.get(self.key) if self._config is not None else None
+
+    @property
     def typing(self) -> bool:
         """A field is open."""
         return self._editor is not None
@@ -142,9 +137,25 @@ class SettingsForm(Rows):
         if not any(entry.key == key for entry in self._entries):
             self._all, self._needle = True, ""
             self._collect()
-        at = next((y for y, entry in enumerate(self._entries) if entry.key == key), None)
+        at = self._row_of(key)
         if at is not None:
             self.put_cursor(at)
+
+    @property
+    def standing(self) -> Standing:
+        """What of the form is in sight, to come back to it."""
+        return Standing(self.key, self.cursor - self.scroll_offset.y, self._all)
+
+    def stand(self, before: Standing) -> None:
+        """Show again what was in sight; a field that is gone meanwhile leaves the cursor where it is."""
+        self._all = before.all
+        self._collect()
+        at = self._row_of(before.key)
+        if at is not None:
+            self.cursor = at
+            self.scroll_to(y=at - before.above, animate=False)
+        self.refresh()
+        self._tell_place()
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
@@ -153,12 +164,15 @@ class SettingsForm(Rows):
         seen = 0 <= before - self.scroll_offset.y < self.size.height
         self._idle = idle(self._config)
         self._entries = list(self._listed())
-        at = next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
+        at = self._row_of(key)
         if at is not None:
             self.cursor = at
         self.rows_changed()
         if seen and self.cursor != before:
             self.show_cursor()  # rows that come or go above it push it out of sight
+
+    def _row_of(self, key: str) -> int | None:
+        return next((y for y, entry in enumerate(self._entries) if entry.key == key and key), None)
 
     def _listed(self) -> Iterator[Entry]:
         if self._config is None:
@@ -203,36 +217,10 @@ class SettingsForm(Rows):
         if not entry.key:
             return [(fit(group_word(entry.group), width), "strong")]
         assert self._config is not None
-        field = self._config.recipe.by_key[entry.key]
-        label_cells = label_width(width)
-        value_width = max(10, min(22, width - label_cells - 24)) if width < 62 else max(18, min(30, width - 44))
-        label: list[Piece] = [("  ", ""), (fit(str(field.label), label_cells), "")]
-        if self._editor is not None and y == self.cursor:
-            return [*label, *edited(self._editor, width - label_cells - 2)]
-        text = self._text(entry.key)
-        mark = self._mark(entry.key)
-        if cell_len(text) > value_width:  # a long text takes what the mark leaves
-            room = width - label_cells - 3 - sum(cell_len(piece) for piece, _ in mark)
-            value_width = max(value_width, min(cell_len(text), room))
-        shown = fit(text or "–", value_width, field.type in NUMERIC)
-        role = {"error": "error", "warning": "warning"}.get(self._findings.get(entry.key, ""), "" if text else "muted")
-        unit = f" {fit(field.unit.counted(text), 11)}" if str(field.unit) else ""
-        room = width - label_cells - 2 - cell_len(shown) - cell_len(unit)
-        return [*label, (shown, role), (unit, "muted"), *cut(mark, room)]
-
-    def _mark(self, key: str) -> list[Piece]:
-        """`← 2  fix`: the preset's value, and who changed it."""
-        assert self._config is not None
-        setting = self._config.settings[key]
-        word = safe(source_word(setting.source, setting.origin))
-        if not self._differs(key):
-            return [(f" {word}", "muted")] if word else []
         assert self._base is not None
-        old = safe(self._base.text(key)) or "–"
-        return [
-            (f" ← {old if cell_len(old) <= OLD else fit(old, OLD)}", "mark"),
-            (f"  {word}" if word else "", "muted"),
-        ]
+        if self._editor is not None and y == self.cursor:
+            return form_row.opened(self._config.recipe.by_key[entry.key], self._editor, width)
+        return form_row.closed(self._config, self._base, entry.key, self._findings.get(entry.key, ""), width)
 
     def _text(self, key: str) -> str:
         assert self._config is not None
@@ -260,16 +248,18 @@ class SettingsForm(Rows):
             event.prevent_default()
 
     def _opens(self, event: events.Key) -> bool:
-        field = self._field()
+        field = self.field
         char = event.character or ""
         if field is None or not char:
             return False
-        return (char.isdigit() and field.type in NUMERIC | {"gpus"}) or (char in "-." and field.type in NUMERIC)
+        return (char.isdigit() and field.type in form_row.NUMERIC | {"gpus"}) or (
+            char in "-." and field.type in form_row.NUMERIC
+        )
 
     def _type(self, event: events.Key) -> bool:
         editor = self._editor
         assert editor is not None
-        field = self._field()
+        field = self.field
         if event.key == "enter":
             self._close()
         elif event.key == "escape":
@@ -310,7 +300,7 @@ class SettingsForm(Rows):
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text goes into the field under the cursor."""
-        field = self._field()
+        field = self.field
         if field is None or field.type in CHOSEN:
             return
         if self._editor is None:
@@ -354,7 +344,7 @@ class SettingsForm(Rows):
 
     def chosen(self, y: int) -> None:  # noqa: ARG002
         """Enter or a click: a choice moves on, another field opens with its text."""
-        field = self._field()
+        field = self.field
         if field is None:
             return
         if field.type in CHOSEN:
@@ -364,7 +354,7 @@ class SettingsForm(Rows):
 
     def action_cycle(self, by: int) -> None:
         """The next choice."""
-        field = self._field()
+        field = self.field
         if field is None or field.type not in CHOSEN:
             return
         choices = list(field.choices if field.type == "choice" else field.words)
@@ -392,6 +382,3 @@ class SettingsForm(Rows):
     def on_blur(self) -> None:
         """Leaving the form closes an open field; what was typed stays."""
         self.stop_typing()
-
-    def _field(self) -> Field | None:
-        return self._config.recipe.by_key[self.key] if self._config is not None and self.key else None
