@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from textual.app import SystemCommand
     from textual.driver import Driver
+    from textual.notifications import Notify
     from textual.screen import Screen
     from textual.theme import Theme
 
@@ -302,6 +303,13 @@ class PrlApp(App[int]):
             markup=False,
             timeout=8 if severity == "error" else 5,
         )
+
+    def on_notify(self, event: Notify) -> None:
+        """What stands there already is not shown a second time."""
+        from prl_tui.tui import toasts
+
+        if toasts.in_sight(self, event.notification):
+            event.prevent_default()
 
     def reload_presets(self, recipe: str, preset: str) -> None:
         """Read the recipes again and go on from a preset."""
