@@ -372,6 +372,8 @@ class PrlApp(App[int]):
                 continue
             for binding in node._bindings.key_to_bindings.values():
                 for one in binding:
+                    if self._check_action_state(one.action, node) is False:
+                        continue  # its key only says why it cannot be done
                     if one.description and one.description not in seen and not one.action.startswith(NO_COMMANDS):
                         seen.add(one.description)
                         action = one.action

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import cell_len
@@ -16,9 +16,10 @@ from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.changes import Changes, Memory
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import State
+from prl_tui.runs.state import ALIVE, State
+from prl_tui.tui import stopping
 from prl_tui.tui.cells import fit
-from prl_tui.tui.screens.place import Place
+from prl_tui.tui.screens.place import Place, told
 from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 from prl_tui.tui.widgets.top_bar import TopBar
@@ -96,8 +97,7 @@ class RunList(Rows):
     def row(self, y: int, width: int) -> list[Piece]:
         """State, age, what, how far, how long, what stands beside it."""
         if not self.runs:
-            text = t("reading the runs …") if self.waiting else t("There are no runs yet: choose a preset and press l.")
-            return [(fit(text, width), "muted")]
+            return [(fit(self.none_words(), width), "muted")]
         one = self.runs[y]
         state = one.status.state
         began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
@@ -123,6 +123,16 @@ class RunList(Rows):
             text = overview.reason(one) or self._changed(one)
             pieces.append(("   " + fit(text, max(4, width - 117)), "warning" if silent else "muted"))
         return pieces
+
+    def none_words(self) -> str:
+        """What the list says where it has no run."""
+        return t("reading the runs …") if self.waiting else t("There are no runs yet: choose a preset and press l.")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing to watch in an empty list."""
+        if action == "choose" and not self.runs:
+            return False
+        return super().check_action(action, parameters)
 
     def _columns(self, wide: bool) -> tuple[int, int, int]:
         """Cells of what, how far and how long: a longer time takes its cells where how far leaves some, else from what."""
@@ -185,6 +195,7 @@ class RunsScreen(Place):
 
     PARTS = ("RunList", "RunNote")
     _listed = False
+    _offered: Sequence[str] = ()
 
     CSS = """
     RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }
@@ -193,10 +204,14 @@ class RunsScreen(Place):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
+        told("x", "stop"),
         Binding("D,delete", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
+        told("D,delete", "delete"),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
+        told("o", "open"),
         Binding("W", "sweep", t("sweep"), show=False, tooltip=t("Find and end processes that outlived their run")),
         Binding("m", "changes", t("changes"), tooltip=t("What changed since the recipe's last run")),
+        told("m", "changes"),
         Binding("c,escape", "app.go('configure')", t("configure")),
         Binding("question_mark", "help", t("help")),
         Binding("q", "app.leave", t("quit")),
@@ -267,24 +282,50 @@ class RunsScreen(Place):
         one = self._here()
         self.query_one(RunNote).show(one, self.rows.changes.get(one.id) if one is not None else None)
 
+        offered = [action for action in ("choose", "stop", "delete", "open", "changes") if self.offers(action)]
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
+
     def _here(self) -> Overview | None:
         runs, cursor = self.rows.runs, self.rows.cursor
         return runs[cursor] if cursor < len(runs) else None
 
-    def action_stop(self) -> None:
-        """Ask, then stop it."""
-        from prl_tui.tui.stopping import ask
-
+    def _this(self) -> Overview | None:
+        """The run that a key is for; where there is none, that is said."""
         one = self._here()
-        if one is not None:
-            ask(self.prl, one)
+        if one is None:
+            self.prl.tell(self.rows.none_words())
+        return one
 
-    def action_delete(self) -> None:
+    def offers(self, action: str) -> bool:
+        """What can be done with the run under the cursor."""
+        one = self._here()
+        match action:
+            case "choose":
+                return one is not None
+            case "stop":
+                return one is not None and stopping.offered(one)
+            case "delete":
+                return one is not None and one.status.state not in ALIVE
+            case "open":
+                return one is not None and one.recipe in self.prl.catalog.recipes
+            case "changes":
+                return one is not None and one.id in self.rows.changes
+        return super().offers(action)
+
+    def action_stop(self, _why: bool = False) -> None:
+        """Ask, then stop it; say why where it is over."""
+        one = self._this()
+        if one is not None:
+            stopping.ask(self.prl, one)
+
+    def action_delete(self, _why: bool = False) -> None:
         """Ask, then delete an ended run; of any other say why it stays."""
         from prl_tui.runs import store
         from prl_tui.tui.screens.dialogs import Question
 
-        one = self._here()
+        one = self._this()
         if one is None:
             return
         folder = one.folder
@@ -320,17 +361,17 @@ class RunsScreen(Place):
 
         sweeping.look(self.prl)
 
-    def action_changes(self) -> None:
+    def action_changes(self, _why: bool = False) -> None:
         """What changed since the last run of the same recipe."""
-        one = self._here()
+        one = self._this()
         if one is not None:
             from prl_tui.tui import changed
 
             changed.show(self.prl, one.folder)
 
-    def action_open(self) -> None:
+    def action_open(self, _why: bool = False) -> None:
         """Its settings in the form."""
-        one = self._here()
+        one = self._this()
         if one is not None:
             from prl_tui.tui import settings_of_run
 
