@@ -6,8 +6,7 @@ from prl_tui.runs import bare, stop
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.widgets.key_line import KeyLine
 from tests.tui.driving import configure, lines, wait_for
-from tests.tui.test_runs_and_watch import over, runs_screen, start, watch
-from tests.tui.test_stopping import told
+from tests.tui.test_runs_and_watch import over, runs_screen, start, told, watch
 
 __all__ = ["start"]
 

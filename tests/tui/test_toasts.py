@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.widgets._toast import Toast
 
 from tests.tui.driving import configure, screen, wait_for
-from tests.tui.test_stopping import told
+from tests.tui.test_runs_and_watch import told
 
 
 def drawn(pilot):

@@ -312,6 +312,7 @@ class WatchScreen(SizedPanes, LogPlace):
             self.prl.tell(self._no_errors())
             return
         names = [tab.rank for tab in self.query_one(LogTabs).tabs]
+        self._came_from = self.in_sight()
         self.action_pane("logs")
         self._chose_log = True
         self.query_one(LogView).narrow(Shown())
