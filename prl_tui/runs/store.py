@@ -95,6 +95,11 @@ def list_runs(root: Path) -> list[RunFolder]:
     return [RunFolder(Path(path)) for _, path in sorted(found, reverse=True)]
 
 
+def recorded(root: Path) -> list[RunFolder]:
+    """The runs of a folder that need be no root of ours, newest first: only those with a record of their start."""
+    return [one for one in list_runs(root) if (one.path / records.RUN).is_file()]
+
+
 def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
     """The run that `wanted` means: `last`, an id, or the beginning of just one id."""
     runs = list_runs(root)

@@ -65,13 +65,16 @@ class PrlApp(App[int]):
         *,
         session: Session | None = None,
         watch: RunFolder | None = None,
+        runs_root: Path | None = None,
         leave_when_done: bool = False,
     ) -> None:
-        """`watch`: open on that run; `leave_when_done`: leave by itself a while after its end."""
+        """`watch`: open on that run; `runs_root`: on the list of these; `leave_when_done`: leave a while after its end."""
         super().__init__()
         self._catalog = catalog
         self._session = session
         self._first_watch = watch
+        self._opens_list = runs_root is not None
+        self._runs_root = runs_root
         self.leave_when_done = leave_when_done
         self._gpus: GpuFeed | None = None
         self._feeds: dict[str, RunFeed] = {}
@@ -133,6 +136,8 @@ class PrlApp(App[int]):
     def _first_place(self) -> None:
         if self._first_watch is not None:
             self.open_run(self._first_watch)
+        elif self._opens_list:
+            self.action_go("runs")
         else:
             self.action_go("configure")
             self.call_after_refresh(self._ask_about_project)
@@ -218,6 +223,8 @@ class PrlApp(App[int]):
 
     def open_run(self, folder: RunFolder) -> None:
         """Watch a run."""
+        if folder.path.parent != self._runs_root:
+            self._runs_root = None  # one that was launched meanwhile: its list is that of this person's runs
         self.watched = folder
         from prl_tui.tui.screens.watch import WatchScreen
 
@@ -236,12 +243,18 @@ class PrlApp(App[int]):
         else:
             self.push_screen(screen)
 
-    def _watch_last(self) -> None:
+    @property
+    def runs_root(self) -> Path:
+        """The folder whose runs are listed."""
         from prl_tui.machine import paths
+
+        return self._runs_root or paths.runs_dir()
+
+    def _watch_last(self) -> None:
         from prl_tui.runs import store
         from prl_tui.runs.folder import RunFolder
 
-        found = store.find(paths.runs_dir(), store.LAST)
+        found = store.find(self.runs_root, store.LAST)
         if isinstance(found, RunFolder):
             self.open_run(found)
         else:

@@ -79,7 +79,9 @@ async def keys(app, screen):
 def told(name, values):
     values = sorted(values)
     p95 = values[int(0.95 * (len(values) - 1))]
-    print(f"{name:34} {1e3 * statistics.median(values):7.1f} ms median {1e3 * p95:7.1f} p95 {1e3 * values[-1]:7.1f} most")
+    print(
+        f"{name:34} {1e3 * statistics.median(values):7.1f} ms median {1e3 * p95:7.1f} p95 {1e3 * values[-1]:7.1f} most"
+    )
     return statistics.median(values)
 
 

@@ -104,3 +104,18 @@ async def test_the_list_says_that_it_has_the_newest_only_and_a_search_reads_all(
         await pilot.press("slash", *"two-ranks")
         await wait_for(pilot, lambda: ids(place) == ["bbbbb1"], "an older one")
         await wait_for(pilot, lambda: "Runs · 1 of 4 with “two-ranks”" in text_of(place.rows), "how many")
+
+
+async def test_the_app_opens_on_the_list_of_a_folder_that_was_named(app, many, tmp_path):
+    shared = tmp_path / "team"
+    paths.runs_dir().rename(shared)
+    async with app(runs_root=shared).run_test(size=WIDE) as pilot:
+        await wait_for(pilot, lambda: "aaaaa2" in screen(pilot.app), "the list")
+        assert str(shared) in screen(pilot.app)
+        await pilot.press("down", "enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run")
+        assert pilot.app.screen.folder.path == shared / "aaaaa2"
+        await pilot.press("escape")
+        await wait_for(
+            pilot, lambda: "bbbbb1" in screen(pilot.app) and str(shared) in screen(pilot.app), "the list again"
+        )

@@ -70,8 +70,11 @@ class RunsScreen(Place):
         """Read the runs now and again, off this thread."""
         from prl_tui.machine import paths
 
+        root = self.prl.runs_root
+        if root != paths.runs_dir():
+            self.query_one(TopBar).say(str(root))
         self._memory = Memory()
-        self._overviews = overview.Overviews(paths.runs_dir())
+        self._overviews = overview.Overviews(root)
         self._most = MOST
         self._looking = threading.Lock()
         self.rows.wanted = self.prl.watched.id if self.prl.watched is not None else ""

@@ -139,10 +139,9 @@ class WatchScreen(SizedPanes, LogPlace):
         """What changed since the recipe's last run, for the time in which a run says nothing yet; on a thread."""
 
         def work() -> None:
-            from prl_tui.machine import paths
             from prl_tui.runs import changes
 
-            found = changes.since_last(paths.runs_dir(), self.folder)
+            found = changes.since_last(self.folder.path.parent, self.folder)
             if found is not None:
                 self._changed = found.short()
 
