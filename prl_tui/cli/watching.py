@@ -227,7 +227,7 @@ class _Told:
         view = one.view
         lines = []
         if view.phase != self.phase and view.progress is None:
-            lines.append(overview.phase_words(view.phase))
+            lines.append(overview.phase_told(one))
         self.phase = view.phase
         if view.progress is not None and view.progress.step != self.step:
             self.step = view.progress.step

@@ -330,6 +330,18 @@ def as_data(one: Overview) -> dict[str, Any]:
     }
 
 
+def phase_told(one: Overview) -> str:
+    """What a run is doing before its first step; of one that prl-tui did not start, only what its log shows."""
+    phase = one.view.phase
+    if not isinstance(one.folder, BareRun):
+        return phase_words(phase)
+    if phase == "waiting":
+        return t("nothing is written yet")
+    if phase == "launching":  # some output, of whatever it may be
+        return t("no training step in its log so far")
+    return t("so far in its log: {phase}", phase=phase_words(phase))
+
+
 def phase_words(phase: str) -> str:
     """What a run is doing before its first step."""
     return {

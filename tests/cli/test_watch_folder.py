@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -73,7 +74,7 @@ def make_socket(path):
     [
         (os.mkfifo, "it is a named pipe, and a file is needed"),
         (make_socket, "it is a socket, and a file is needed"),
-        (lambda path: os.symlink("/dev/zero", path), "it is a device, and a file is needed"),
+        (lambda path: Path(path).symlink_to("/dev/zero"), "it is a device, and a file is needed"),
     ],
     ids=["pipe", "socket", "device"],
 )

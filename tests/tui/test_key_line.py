@@ -5,7 +5,7 @@ from __future__ import annotations
 from prl_tui.runs import bare, stop
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.widgets.key_line import KeyLine
-from tests.tui.driving import configure, lines, wait_for
+from tests.tui.driving import configure, lines, text_of, wait_for
 from tests.tui.test_runs_and_watch import over, runs_screen, start, told, watch
 
 __all__ = ["start"]
@@ -113,6 +113,8 @@ async def test_a_log_that_nobody_here_started_offers_what_a_log_can(app, tmp_pat
         await watch(pilot, bare.find(str(tmp_path / "night.log"), tmp_path))
         await wait_for(pilot, lambda: "/ find" in last(pilot) and pilot.app.screen._one, "its keys")
         assert not {"stop", "details", "[ ]"} & set(last(pilot).split())
+        health = text_of(pilot.app.screen.query_one("#health"))
+        assert health.strip() == "· no training step in its log so far   · prl-tui did not start it: read only"
         titles = [one.title for one in pilot.app.get_system_commands(pilot.app.screen)]
         assert {"stop", "stacks", "changes", "the full run"}.isdisjoint(titles)
         for key, why in (("x", "cannot be stopped"), ("S", "prl-tui did not start this"), ("d", "No error lines here")):
