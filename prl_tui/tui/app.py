@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SETTLED = 2.0
 """Seconds after which everything of the first place is there."""
+FRAME = 0.25
+"""Seconds between two frames while typed keys wait for their turn."""
 LEAVING = frozenset({"ctrl+c", "ctrl+q"})
 Severity = Literal["information", "warning", "error"]
 NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
@@ -82,6 +85,7 @@ class PrlApp(App[int]):
         """The run that was looked at last."""
         self.pane_shares: dict[tuple[str, str], Shares] = {}
         """What somebody gave the watch screen's panes, by class of terminal width and height."""
+        self._drawn = 0.0
         self._keys = KeysInTurn(self, super().on_event)
         self.register_theme(DARK)
         self.add_class("-dark-mode", f"-theme-{DARK.name}")
@@ -97,6 +101,14 @@ class PrlApp(App[int]):
             await self._keys.take(event)
         else:
             await super().on_event(event)
+
+    def frame_can_wait(self) -> bool:
+        """Whether keys wait that will change the screen, and it was drawn a short while ago."""
+        now = time.monotonic()
+        if self._keys.waiting and now - self._drawn < FRAME:
+            return True
+        self._drawn = now
+        return False
 
     async def on_key_done(self, event: KeyDone) -> None:
         """What a key did is done."""

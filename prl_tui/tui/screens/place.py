@@ -65,6 +65,14 @@ class Place(Screen[None]):
             event.prevent_default()
         self.fitted = event.size
 
+    def _compositor_refresh(self) -> None:
+        """While more keys wait, a frame is for a moment only: a few a second show that they are at work."""
+        if self.prl.frame_can_wait():
+            self._repaint_required = True
+            self._update_timer.resume()
+        else:
+            super()._compositor_refresh()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys come faster than a place is made or left: none of them does anything to half of it.
 
