@@ -73,6 +73,7 @@ async def test_an_ended_run_offers_no_stop_and_the_key_says_why(app, start):
         assert "d details" not in last(pilot), "nothing has failed"
         stop.stop(folder, stop.Grace(interrupt=0.0, terminate=0.1), by="test")
         await wait_for(pilot, lambda: over(folder) and "x stop" not in last(pilot), "no stop any more")
+        await wait_for(pilot, lambda: not pilot.app.screen.offers("stacks"), "that it is told as ended")
         assert {"stop", "stacks"}.isdisjoint(one.title for one in pilot.app.get_system_commands(pilot.app.screen))
         await pilot.press("x")
         await wait_for(pilot, lambda: told(pilot.app, "has ended already"), "why")

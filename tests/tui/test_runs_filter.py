@@ -8,6 +8,7 @@ from prl_tui.machine import paths
 from prl_tui.runs.folder import RunFolder
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.watch import WatchScreen
+from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.run_list import RunFinder
 from tests.runs.helpers import write
 from tests.tui.driving import screen, text_of, type_text, wait_for
@@ -55,6 +56,9 @@ async def test_a_text_shows_the_runs_that_have_it_and_how_many(app, many, size, 
     async with app().run_test(size=size) as pilot:
         place = await runs_screen(pilot)
         await wait_for(pilot, lambda: len(ids(place)) == 4, "the runs")
+        keys = place.query_one(KeyLine)
+        await wait_for(pilot, lambda: "find" in last(pilot) and "delete" in last(pilot), "the keys of an ended run")
+        assert keys.fitting() == keys._keys, "all of them have room"
         await pilot.press("slash")
         await type_text(pilot, text)
         await wait_for(pilot, lambda: ids(place) == fitting, "what fits")

@@ -106,7 +106,7 @@ class RunsScreen(Place):
         """The list has been read once: a key before that would be for a row that is not there."""
         return super().takes_keys() and self._listed
 
-    def _show(self, found: list[Overview], total: int) -> None:
+    def _show(self, found: list[Overview], total: int = 0) -> None:
         self._listed = True
         self.rows.show(found, total)
         self._note()
