@@ -62,6 +62,9 @@ async def test_a_text_shows_the_runs_that_have_it_and_how_many(app, many, size, 
         await pilot.press("slash")
         await type_text(pilot, text)
         await wait_for(pilot, lambda: ids(place) == fitting, "what fits")
+        await wait_for(
+            pilot, lambda: last(pilot).split() == ["⏎", "to", "these", "runs", "esc", "all", "runs"], "its keys"
+        )
         counted = f"Runs · {len(fitting)} of 4 with “{text.lower()}”"
         await wait_for(pilot, lambda: counted in text_of(place.rows), "how many")
         await pilot.press("escape")

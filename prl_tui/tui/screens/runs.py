@@ -156,7 +156,7 @@ class RunsScreen(Place):
             case "open":
                 return one is not None and one.recipe in self.prl.catalog.recipes
             case "find":
-                return bool(self.rows.every)
+                return bool(self.rows.every) and not self.query("#finder")  # a slash is its own then
             case "changes":
                 return one is not None and one.id in self.rows.changes
         return super().offers(action)

@@ -239,6 +239,8 @@ class RunFinder(Input):
     """Over the list for as long as somebody types which runs to show."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", t("to these runs")),
+        Binding("escape", "screen.back", t("all runs")),
         Binding("up", "move(-1)", show=False),
         Binding("down", "move(1)", show=False),
         Binding("pageup", "page(-1)", show=False),
