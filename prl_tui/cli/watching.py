@@ -6,7 +6,9 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+from prl_tui import regular
 from prl_tui.cli import failing, running, streams
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import app_class
@@ -24,22 +26,52 @@ from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.metrics import MetricRow
 
+NAMED = 10
+"""Runs of a folder that a sentence names."""
 TURN = 0.5
 """Seconds between two looks."""
 
 
 def watch(args: argparse.Namespace) -> int:
     """`prl-tui watch [RUN]`."""
-    folder = _found(args.run)
     try:
         goal = events.goal(args.exit_on) if args.exit_on is not None else None
     except ValueError as error:
         raise CommandError(f"--exit-on {error}") from None
+    on_screen = not (args.json or args.plain or goal is not None) and sys.stdout.isatty()
+    several = _several(args.run)
+    if several and on_screen:
+        return _list_of(several)
+    if several:
+        raise CommandError(_which(args.run, several))
+    folder = _found(args.run)
     if args.json:
         return follow_as_events(folder, goal)
-    if args.plain or goal is not None or not sys.stdout.isatty():
-        return follow_plain(folder, goal)
-    return follow(folder, plain=False)
+    return follow(folder, plain=False) if on_screen else follow_plain(folder, goal)
+
+
+def _several(name: str) -> list[RunFolder]:
+    """The runs of prl-tui's that a folder holds, newest first, where it holds more than one; an id comes before a path."""
+    if not paths.is_dir(name) or isinstance(store.find(paths.runs_dir(), name), RunFolder):
+        return []
+    found = store.recorded(Path(name))
+    return found if len(found) > 1 else []
+
+
+def _list_of(runs: list[RunFolder]) -> int:
+    """The list of a folder's runs on the screen."""
+    with streams.as_they_were():
+        app_class()(runs_root=runs[0].path.parent).run()
+    return Exit.OK
+
+
+def _which(name: str, runs: list[RunFolder]) -> str:
+    ids = listed([one.id for one in runs[:NAMED]] + ["…"] * (len(runs) > NAMED))
+    return t(
+        "{path} holds {n} runs: {ids}; give the folder of one of them, the newest for example ({newest}). "
+        "On a terminal, without --plain, --json and --exit-on, all of them are listed.",
+        path=name, n=len(runs), ids=ids, newest=runs[0].path,
+    )  # fmt: skip
 
 
 def _found(name: str) -> RunFolder:
@@ -47,6 +79,10 @@ def _found(name: str) -> RunFolder:
     try:
         return running.find(name)
     except CommandError:
+        if why := regular.odd(Path(name)):
+            raise CommandError(t("{path} cannot be watched: {reason}.", path=name, reason=why)) from None
+        if len(alone := store.recorded(Path(name)) if paths.is_dir(name) else []) == 1:
+            return alone[0]
         one = bare.find(name, paths.here())
         if one is not None:
             ours = bare.own(one, store.list_runs(paths.runs_dir())) if isinstance(one, BareRun) else None
@@ -191,7 +227,7 @@ class _Told:
         view = one.view
         lines = []
         if view.phase != self.phase and view.progress is None:
-            lines.append(overview.phase_words(view.phase))
+            lines.append(overview.phase_told(one))
         self.phase = view.phase
         if view.progress is not None and view.progress.step != self.step:
             self.step = view.progress.step

@@ -275,6 +275,7 @@ def _information(folder: RunFolder, job: Job) -> dict[str, object]:
         "schema": records.SCHEMA,
         "id": folder.id,
         "created": time.time(),
+        "place": store.next_place(folder),
     }
 
 

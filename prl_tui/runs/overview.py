@@ -57,6 +57,8 @@ class Overview:
     """Whole seconds without output, where it runs and that is longer than its steps usually take, but not `quiet` yet."""
     why: str = ""
     """What a signal that ended it may mean."""
+    cwd: str = ""
+    """The folder that it was started in; "" where that is not known."""
 
     @property
     def what(self) -> str:
@@ -115,6 +117,8 @@ class Overviews:
         self._ended: dict[str, tuple[_Stamp, Overview]] = {}
         self._living: dict[str, RunReader] = {}
         self._stopped = False
+        self.total = 0
+        """Runs that there were at the last look."""
 
     def stop(self) -> None:
         """A look that is under way ends after the run that it is at."""
@@ -123,6 +127,7 @@ class Overviews:
     def look(self, most: int = 0) -> list[Overview]:
         """Every run, newest first; `most` limits how many are read."""
         folders = store.list_runs(self._root)
+        self.total = len(folders)
         if most > 0:
             folders = folders[:most]
         found = [self._one(folder) for folder in folders if not self._stopped]
@@ -208,6 +213,7 @@ def describe(
         silent if at_work else None,
         late,
         memory_killer.words(folder, seen.ended) if _is_killed(seen, cause) else "",
+        str(known.get("cwd") or ""),
     )
 
 
@@ -322,6 +328,18 @@ def as_data(one: Overview) -> dict[str, Any]:
         "detail": reason_or_code(one),
         "smoke": {"passed": one.smoke.passed, "reasons": list(one.smoke.reasons)} if one.smoke is not None else None,
     }
+
+
+def phase_told(one: Overview) -> str:
+    """What a run is doing before its first step; of one that prl-tui did not start, only what its log shows."""
+    phase = one.view.phase
+    if not isinstance(one.folder, BareRun):
+        return phase_words(phase)
+    if phase == "waiting":
+        return t("nothing is written yet")
+    if phase == "launching":  # some output, of whatever it may be
+        return t("no training step in its log so far")
+    return t("so far in its log: {phase}", phase=phase_words(phase))
 
 
 def phase_words(phase: str) -> str:

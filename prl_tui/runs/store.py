@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import re
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,17 +84,36 @@ def make_folder(root: Path) -> RunFolder:
 
 def list_runs(root: Path) -> list[RunFolder]:
     """Every run of `root`, newest first. A damaged folder counts too, by its time of change; no root means none."""
-    home = os.path.realpath(root)
+    return [RunFolder(Path(path)) for _, path in sorted(_placed(root), reverse=True)]
+
+
+def next_place(folder: RunFolder) -> float:
+    """Where a new run stands among those of its root: seconds since 1970, but behind all of them in any case.
+
+    A clock that was set back, or had been ahead once, would put it before older ones.
+    """
+    newest = max((place for place, path in _placed(folder.path.parent) if path != str(folder.path)), default=0.0)
+    now = time.time()
+    return now if now > newest else max(newest + 0.001, math.nextafter(newest, math.inf))
+
+
+def _placed(root: Path) -> list[tuple[float, str]]:
+    """The runs' places and paths."""
     found = []
     try:
-        with os.scandir(home) as entries:
+        with os.scandir(os.path.realpath(root)) as entries:
             for entry in entries:
-                created = _created(entry)
-                if created is not None:
-                    found.append((created, entry.path))
+                place = _place(entry)
+                if place is not None:
+                    found.append((place, entry.path))
     except OSError:
         return []
-    return [RunFolder(Path(path)) for _, path in sorted(found, reverse=True)]
+    return found
+
+
+def recorded(root: Path) -> list[RunFolder]:
+    """The runs of a folder that need be no root of ours, newest first: only those with a record of their start."""
+    return [one for one in list_runs(root) if (one.path / records.RUN).is_file()]
 
 
 def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
@@ -144,15 +165,16 @@ def _new_id() -> str:
             return text
 
 
-def _created(entry: os.DirEntry[str]) -> float | None:
-    """Seconds since 1970; None when the entry is no run."""
+def _place(entry: os.DirEntry[str]) -> float | None:
+    """What `next_place` gave it, else when it was made; None when the entry is no run."""
     try:
         if entry.name.startswith(".") or not entry.is_dir():
             return None
         record = records.read_record(Path(entry.path, records.RUN))
         if record is None and not _ID.fullmatch(entry.name):
             return None
-        created = number(record.get("created")) if isinstance(record, dict) else None
-        return entry.stat().st_mtime if created is None else created
+        told = [number(record.get(key)) for key in ("place", "created")] if isinstance(record, dict) else []
+        known = [place for place in told if place is not None]
+        return known[0] if known else entry.stat().st_mtime
     except OSError:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from textual.app import SystemCommand
     from textual.driver import Driver
+    from textual.notifications import Notify
     from textual.screen import Screen
     from textual.theme import Theme
 
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SETTLED = 2.0
 """Seconds after which everything of the first place is there."""
+FRAME = 0.25
+"""Seconds between two frames while typed keys wait for their turn."""
 LEAVING = frozenset({"ctrl+c", "ctrl+q"})
 Severity = Literal["information", "warning", "error"]
 NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
@@ -64,13 +68,16 @@ class PrlApp(App[int]):
         *,
         session: Session | None = None,
         watch: RunFolder | None = None,
+        runs_root: Path | None = None,
         leave_when_done: bool = False,
     ) -> None:
-        """`watch`: open on that run; `leave_when_done`: leave by itself a while after its end."""
+        """`watch`: open on that run; `runs_root`: on the list of these; `leave_when_done`: leave a while after its end."""
         super().__init__()
         self._catalog = catalog
         self._session = session
         self._first_watch = watch
+        self._opens_list = runs_root is not None
+        self._runs_root = runs_root
         self.leave_when_done = leave_when_done
         self._gpus: GpuFeed | None = None
         self._feeds: dict[str, RunFeed] = {}
@@ -78,6 +85,7 @@ class PrlApp(App[int]):
         """The run that was looked at last."""
         self.pane_shares: dict[tuple[str, str], Shares] = {}
         """What somebody gave the watch screen's panes, by class of terminal width and height."""
+        self._drawn = 0.0
         self._keys = KeysInTurn(self, super().on_event)
         self.register_theme(DARK)
         self.add_class("-dark-mode", f"-theme-{DARK.name}")
@@ -93,6 +101,14 @@ class PrlApp(App[int]):
             await self._keys.take(event)
         else:
             await super().on_event(event)
+
+    def frame_can_wait(self) -> bool:
+        """Whether keys wait that will change the screen, and it was drawn a short while ago."""
+        now = time.monotonic()
+        if self._keys.waiting and now - self._drawn < FRAME:
+            return True
+        self._drawn = now
+        return False
 
     async def on_key_done(self, event: KeyDone) -> None:
         """What a key did is done."""
@@ -132,6 +148,8 @@ class PrlApp(App[int]):
     def _first_place(self) -> None:
         if self._first_watch is not None:
             self.open_run(self._first_watch)
+        elif self._opens_list:
+            self.action_go("runs")
         else:
             self.action_go("configure")
             self.call_after_refresh(self._ask_about_project)
@@ -217,6 +235,8 @@ class PrlApp(App[int]):
 
     def open_run(self, folder: RunFolder) -> None:
         """Watch a run."""
+        if folder.path.parent != self._runs_root:
+            self._runs_root = None  # one that was launched meanwhile: its list is that of this person's runs
         self.watched = folder
         from prl_tui.tui.screens.watch import WatchScreen
 
@@ -235,12 +255,18 @@ class PrlApp(App[int]):
         else:
             self.push_screen(screen)
 
-    def _watch_last(self) -> None:
+    @property
+    def runs_root(self) -> Path:
+        """The folder whose runs are listed."""
         from prl_tui.machine import paths
+
+        return self._runs_root or paths.runs_dir()
+
+    def _watch_last(self) -> None:
         from prl_tui.runs import store
         from prl_tui.runs.folder import RunFolder
 
-        found = store.find(paths.runs_dir(), store.LAST)
+        found = store.find(self.runs_root, store.LAST)
         if isinstance(found, RunFolder):
             self.open_run(found)
         else:
@@ -303,6 +329,13 @@ class PrlApp(App[int]):
             timeout=8 if severity == "error" else 5,
         )
 
+    def on_notify(self, event: Notify) -> None:
+        """What stands there already is not shown a second time."""
+        from prl_tui.tui import toasts
+
+        if toasts.in_sight(self, event.notification):
+            event.prevent_default()
+
     def reload_presets(self, recipe: str, preset: str) -> None:
         """Read the recipes again and go on from a preset."""
         self._catalog = None
@@ -364,6 +397,8 @@ class PrlApp(App[int]):
                 continue
             for binding in node._bindings.key_to_bindings.values():
                 for one in binding:
+                    if self._check_action_state(one.action, node) is False:
+                        continue  # its key only says why it cannot be done
                     if one.description and one.description not in seen and not one.action.startswith(NO_COMMANDS):
                         seen.add(one.description)
                         action = one.action

@@ -17,10 +17,9 @@ def show(app: PrlApp, folder: RunFolder) -> None:
     """Read both runs, then open the dialog; a recipe's first run only says so."""
 
     def work() -> None:
-        from prl_tui.machine import paths
         from prl_tui.runs import changes
 
-        app.call_later(_open, app, folder.id, changes.since_last(paths.runs_dir(), folder))
+        app.call_later(_open, app, folder.id, changes.since_last(folder.path.parent, folder))
 
     app.run_worker(work, name="changes", description="compare two runs", thread=True, exit_on_error=False)
 

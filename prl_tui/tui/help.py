@@ -82,6 +82,7 @@ def runs_help() -> str:
             t("Runs: newest first."),
             "",
             t("enter  watch        x  stop        D  delete an ended run"),
+            t("/  only runs with a text            esc  all of them again"),
             t("m  what changed since the recipe's last run"),
             t("W  end processes that outlived their run"),
             t("o  its settings in the form        c  configure      q  quit"),

@@ -67,6 +67,11 @@ class KeysInTurn:
         self._given = 0.0
         self._busy = False
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there are keys that have not been given on."""
+        return bool(self._waiting)
+
     async def take(self, event: events.Event) -> None:
         """Give a key on now, or when its turn has come."""
         self._waiting.append(event)

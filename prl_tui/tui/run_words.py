@@ -17,7 +17,6 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
-from prl_tui.telemetry.run_view import RunView
 from prl_tui.tui.cells import fit, safe
 
 GAP = "   "
@@ -62,7 +61,7 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     progress = one.view.progress
     took = _took(one)
     if progress is None:
-        return [overview.phase_words(one.view.phase), took] if one.status.state in ALIVE else [took]
+        return [overview.phase_told(one), took] if one.status.state in ALIVE else [took]
     share = progress.step / progress.total if progress.total else 0.0
     found = [
         t("step {step} / {total}", step=f"{progress.step:,}", total=f"{progress.total:,}"),
@@ -119,7 +118,7 @@ def _health(one: Overview) -> tuple[str, str]:
     if status.state == "failed" or one.cause is not None:
         return _failure(one), "bad"
     if isinstance(one.folder, BareRun):
-        return f"{_at_work(view, '✓' if view.done else '·')}   · {status.detail}", ""
+        return f"{_at_work(one, '✓' if view.done else '·')}   · {status.detail}", ""
     if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
     if status.state in {"lost", "finished-with-exit-error", "unknown"}:
@@ -131,13 +130,13 @@ def _health(one: Overview) -> tuple[str, str]:
 
 
 def _going_on(one: Overview) -> tuple[str, str]:
-    status, view = one.status, one.view
+    status = one.status
     if one.quiet is not None:
         return "! " + _silence(one), "warn"
     if status.detail or one.late is None:
-        return status.detail or _at_work(view, _sign(one)), ""
+        return status.detail or _at_work(one, _sign(one)), ""
     late = f"· {quiet.late_words(one.late)}  "  # no ✓: nobody knows yet whether it goes on
-    return _at_work(view, late if one.late < LATE else f"{late} {t('S where each rank stands')}  "), ""
+    return _at_work(one, late if one.late < LATE else f"{late} {t('S where each rank stands')}  "), ""
 
 
 def closing(text: str, seconds: int, width: int) -> str:
@@ -164,13 +163,13 @@ def _sign(one: Overview) -> str:
     return "✓" if state in ALIVE and state in overview.GOES_ON else overview.state_word(state).partition(" ")[0]
 
 
-def _at_work(view: RunView, sign: str) -> str:
+def _at_work(one: Overview, sign: str) -> str:
     """The newest row's numbers behind a sign, or the phase before the first one."""
-    row = view.last_row
+    row = one.view.last_row
     if row is not None:
         shown = [f"{name} {value:.4g}" for name, value in row.values.items() if name in _SHOWN]
         return f"{sign} " + "   ".join(shown)
-    return "· " + overview.phase_words(view.phase)
+    return "· " + overview.phase_told(one)
 
 
 def _silence(one: Overview) -> str:

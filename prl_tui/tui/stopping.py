@@ -39,6 +39,16 @@ def ask(app: PrlApp, one: Overview) -> None:
     app.push_screen(StopQuestion(folder), answered)
 
 
+def lives(one: Overview) -> bool:
+    """Whether processes of a run may be there, by what was read of it last; of others' runs nobody knows them."""
+    return not isinstance(one.folder, BareRun) and one.status.state in {*ALIVE, "unknown", "lost"}
+
+
+def offered(one: Overview) -> bool:
+    """Whether a run may be asked to stop, by what was read of it last."""
+    return lives(one) and one.status.state != "stopping"
+
+
 def why_not(folder: RunFolder) -> str:
     """Why a run cannot be asked to stop: it has ended, or was asked before; "" where it goes on, or may."""
     state = status(folder).state

@@ -154,3 +154,22 @@ print("[INFO:swift] logging_dir:", place)
         assert done.code == 0
         assert f"run {run.id} in" in done.err, name
         assert "finished" in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "nothing is written yet"),
+        ("Epoch of another age\n", "no training step in its log so far"),
+        ("[INFO:swift] model_info: ModelInfo()\n", "so far in its log: loading the model"),
+    ],
+)
+def test_before_any_step_only_what_the_log_shows_is_said(
+    tmp_path: Path, cli, monkeypatch, text: str, told: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "night.log").write_text(text)
+    done = cli("watch", str(tmp_path / "night.log"), "--plain")
+    first = done.out.splitlines()[0]
+    assert first == told
+    assert "starting the processes" not in done.out + done.err

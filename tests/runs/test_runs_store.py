@@ -128,3 +128,25 @@ def test_removing_a_finished_run_keeps_its_neighbours(root, python):
     assert stop.wait(one, 5)
     assert store.remove(one) is None
     assert store.list_runs(root) == [other]
+
+
+def test_the_newest_run_is_the_one_started_last_though_the_clock_was_set_back_or_was_ahead(root, python, monkeypatch):
+    now = time.time()
+    started = []
+    for seconds in (0.0, 86_400.0 * 365, -3_600.0, -3_600.0, 1.0):  # ahead by a year, back by an hour, right again
+        monkeypatch.setattr("prl_tui.runs.launcher.time.time", lambda at=now + seconds: at)
+        started.append(python("print('here')"))
+        ended(started[-1])
+        assert store.find(root, "last") == started[-1]
+    monkeypatch.undo()
+    assert store.list_runs(root) == started[::-1]
+    assert started[2].info()["created"] == now - 3_600.0, "when it began is told as the clock had it"
+
+
+def test_a_new_run_comes_after_those_of_an_older_prl_tui_and_damaged_ones(root, many):
+    many("aaaaa1", "aaaaa2")  # only `created`, as versions before had it
+    (root / "bbbbb2").mkdir()
+    os.utime(root / "bbbbb2", (4e9, 4e9))
+    new = store.make_folder(root)
+    write(new, "run", {"created": 5.0, "place": store.next_place(new)})
+    assert [folder.id for folder in store.list_runs(root)] == [new.id, "bbbbb2", "aaaaa2", "aaaaa1"]

@@ -52,6 +52,10 @@ def start():
                     os.kill(status(folder).pid, signal.SIGKILL)
 
 
+def told(app, text):
+    return [one for one in app._notifications if text in one.message]
+
+
 def over(folder):
     return isinstance(read_ended(folder), Ended)
 
@@ -361,11 +365,30 @@ async def test_details_goes_to_the_first_error_line_and_slash_searches(app, star
         await pilot.press("home", "d")
         await wait_for(pilot, lambda: log.current_line is not None, "a line found")
         await wait_for(pilot, lambda: "Traceback" in text_of(log), "the first error line in sight")
+        assert not told(pilot.app, "in sight already"), "it came into sight"
+        await pilot.press("d")
+        await wait_for(pilot, lambda: told(pilot.app, "That line is in sight already: the marked one."), "why not")
         await pilot.press("slash")
         await wait_for(pilot, lambda: place.query("#finder"), "the finder")
         await pilot.press(*"line", "space", "7", "enter")
         await wait_for(pilot, lambda: log.current_line == 8, "the searched line")
         await shows(pilot, log, "line 7")
+
+
+async def test_details_of_a_cause_that_is_in_sight_say_so_until_another_pane_has_the_keys(app, start):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await watch(pilot, start("raise ValueError('[/INST] broke')"))
+        await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(place.query_one("#health")), "the cause")
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(log), "its line")
+        await pilot.press("d")
+        await wait_for(pilot, lambda: told(pilot.app, "That line is in sight already"), "the sentence")
+        assert log.current_line is not None, "and the line is marked"
+        pilot.app.clear_notifications()
+        await pilot.press("1", "d")
+        await wait_for(pilot, lambda: log.has_focus and place.has_class("-on-logs"), "the logs again")
+        await pilot.pause()
+        assert not told(pilot.app, "in sight already")
 
 
 async def test_panes_by_number_one_at_a_time_where_there_is_little_room(app, start):

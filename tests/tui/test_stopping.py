@@ -13,15 +13,11 @@ from prl_tui.runs.folder import read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Question
 from tests.tui.driving import wait_for
-from tests.tui.test_runs_and_watch import SMALL, WAIT, over, runs_screen, start, watch
+from tests.tui.test_runs_and_watch import SMALL, WAIT, over, runs_screen, start, told, watch
 
 __all__ = ["start"]
 STUBBORN = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + WAIT
 QUICK = stop.Grace(interrupt=0.0, terminate=0.1)
-
-
-def told(app, text):
-    return [one for one in app._notifications if text in one.message]
 
 
 async def opened(pilot, folder, where):

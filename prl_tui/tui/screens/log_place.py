@@ -59,6 +59,8 @@ class LogPlace(Place):
         self._one: Overview | None = None
         self._sources: dict[int | None, TailFirst] = {}
         self._chose_log = False
+        self._came_from: tuple[object, ...] | None = None
+        """What was in sight when somebody asked for a fault."""
         self._silent = 0
 
     # --- drawing --------------------------------------------------------------------------------------------------
@@ -151,6 +153,24 @@ class LogPlace(Place):
                 view.poll()
                 await asyncio.sleep(0.02)
             view.go_to_line(view.line_of(place), 0)
+            self._arrived()
+
+    def in_sight(self) -> tuple[object, ...]:
+        """What decides which part of which log is seen, and who has the keys."""
+        view = self.query_one(LogView)
+        return (
+            self.query_one(LogTabs).active,
+            view.shown,
+            view.scroll_offset,
+            self.focused,
+            self.has_class("-on-logs"),
+        )
+
+    def _arrived(self) -> None:
+        """Somebody asked for a fault: where nothing has moved, say that it is the line that is marked."""
+        came_from, self._came_from = self._came_from, None
+        if came_from is not None and came_from == self.in_sight():
+            self.prl.tell(t("That line is in sight already: the marked one."))
 
     def on_unmount(self) -> None:
         """Give the files back."""
@@ -215,9 +235,11 @@ class LogPlace(Place):
         log_out.save(self.prl, self.query_one(LogView), f"{self.folder.id.removesuffix('.log')}-{name}.txt")
 
     def on_log_view_searched(self, event: LogView.Searched) -> None:
-        """Say when nothing was found."""
+        """Say when nothing was found, or when what was asked for was there already."""
         if event.line is not None:
+            self._arrived()
             return
+        self._came_from = None
         if event.needle:
             self.prl.tell(t("“{text}” is not in this log.", text=event.needle))
         else:

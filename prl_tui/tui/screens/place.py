@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
+from textual.binding import Binding
 from textual.css.query import NoMatches
 from textual.geometry import Size
 from textual.message import Message
@@ -21,6 +22,13 @@ WIDTHS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
 """Columns from which a class holds."""
 HEIGHTS = [(0, "-short"), (30, "-middle"), (40, "-tall")]
 """Rows from which a class holds."""
+TOLD = (True,)
+"""What an action gets that is not offered, and only says why."""
+
+
+def told(key: str, action: str) -> Binding:
+    """A key that says why its action can do nothing now; stands behind the one that does it."""
+    return Binding(key, f"{action}(True)", show=False)
 
 
 class Place(Screen[None]):
@@ -57,9 +65,26 @@ class Place(Screen[None]):
             event.prevent_default()
         self.fitted = event.size
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Keys come faster than a place is made or left: none of them does anything to half of it."""
-        return True if self.whole() else None
+    def _compositor_refresh(self) -> None:
+        """While more keys wait, a frame is for a moment only: a few a second show that they are at work."""
+        if self.prl.frame_can_wait():
+            self._repaint_required = True
+            self._update_timer.resume()
+        else:
+            super()._compositor_refresh()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys come faster than a place is made or left: none of them does anything to half of it.
+
+        What can do nothing with what is shown is not offered; its key, bound once more by `told`, says why.
+        """
+        if not self.whole():
+            return None
+        return parameters == TOLD or self.offers(action)
+
+    def offers(self, action: str) -> bool:  # noqa: ARG002
+        """Whether an action can do something with what is shown."""
+        return True
 
     def whole(self) -> bool:
         """All parts are there."""

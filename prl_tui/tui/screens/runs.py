@@ -3,181 +3,28 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from prl_tui.i18n import t
 from prl_tui.runs import overview
 from prl_tui.runs.changes import Changes, Memory
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import State
-from prl_tui.tui.cells import fit
-from prl_tui.tui.screens.place import Place
+from prl_tui.runs.state import ALIVE
+from prl_tui.tui import stopping
+from prl_tui.tui.screens.place import Place, told
 from prl_tui.tui.widgets.key_line import KeyLine
-from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
+from prl_tui.tui.widgets.run_list import RunFinder, RunList, RunNote
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from prl_tui.runs.folder import RunFolder
-    from prl_tui.tui.app import PrlApp
 
 MOST = 300
-"""Runs that are read for the list."""
-
-ROLE: dict[State, str] = {
-    "finished": "good",
-    "failed": "error",
-    "finished-with-exit-error": "warning",
-    "lost": "warning",
-    "running": "accent",
-    "starting": "accent",
-    "elsewhere": "accent",
-}
-
-
-class RunList(Rows):
-    """One row a run."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", t("watch"))]
-
-    def __init__(self) -> None:
-        super().__init__(id="runs")
-        self.runs: list[Overview] = []
-        self.changes: Mapping[str, Changes] = {}
-        self.waiting = True
-        self._longest = (0, 0)
-        """Cells of the longest words of how far and of how long."""
-        self.wanted = ""
-        """The run that the cursor starts on."""
-
-    def on_mount(self) -> None:
-        """The frame's title."""
-        self.border_title = t("Runs")
-
-    def show(self, runs: list[Overview]) -> None:
-        """Draw runs; the cursor stays on its run."""
-        now = self.runs[self.cursor].id if self.cursor < len(self.runs) else self.wanted
-        before, self.runs, self.waiting = self.cursor, runs, False
-        self.cursor = next((y for y, one in enumerate(runs) if one.id == now), min(self.cursor, max(0, len(runs) - 1)))
-        told = [(overview.progress_words(one), overview.took(one)) for one in runs]
-        self._longest = (
-            max((cell_len(far) for far, _ in told), default=0), max((cell_len(took) for _, took in told), default=0)
-        )  # fmt: skip
-        self.rows_changed()
-        if self.cursor != before:
-            self.show_cursor()
-
-    def tell(self, changes: Mapping[str, Changes]) -> None:
-        """What changed in each run since its recipe's run before."""
-        self.changes = changes
-        self.rows_changed()
-
-    def moved(self) -> None:
-        """The lines below are about the run under the cursor."""
-        self.post_message(self.Moved())
-
-    class Moved(Message):
-        """Another run is under the cursor."""
-
-    def count(self) -> int:
-        """Runs, or the one line that says that there are none."""
-        return max(1, len(self.runs))
-
-    def selectable(self, y: int) -> bool:
-        """Runs only."""
-        return y < len(self.runs)
-
-    def row(self, y: int, width: int) -> list[Piece]:
-        """State, age, what, how far, how long, what stands beside it."""
-        if not self.runs:
-            text = t("reading the runs …") if self.waiting else t("There are no runs yet: choose a preset and press l.")
-            return [(fit(text, width), "muted")]
-        one = self.runs[y]
-        state = one.status.state
-        began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
-        wide, silent = width > 120, one.quiet is not None
-        detailed = width > 130
-        what, far, took = self._columns(wide)
-        pieces: list[Piece] = [
-            (fit(one.id, 7) + " ", "strong"),
-            (
-                fit(overview.status_word(one), 25 if wide else 16) + " ",
-                "warning" if silent else ROLE.get(state, "muted"),
-            ),
-            (fit(began, 12) + " " if width > 90 else "", "muted"),
-            (fit(one.what, what) + " ", ""),
-        ]
-        if silent and not detailed:
-            return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
-        pieces += [
-            (fit(overview.progress_words(one), far), ""),
-            (fit(overview.took(one), took, right=True), "muted"),
-        ]
-        if detailed:
-            text = overview.reason(one) or self._changed(one)
-            pieces.append(("   " + fit(text, max(4, width - 117)), "warning" if silent else "muted"))
-        return pieces
-
-    def _columns(self, wide: bool) -> tuple[int, int, int]:
-        """Cells of what, how far and how long: a longer time takes its cells where how far leaves some, else from what."""
-        what, far, took = (33, 21, 12) if wide else (20, 21, 9)
-        more = max(0, self._longest[1] - took)
-        left = max(far - more, min(far, self._longest[0] + 1))
-        return what - (left - (far - more)), left, took + more
-
-    def _changed(self, one: Overview) -> str:
-        found = self.changes.get(one.id)
-        return found.brief() if found is not None else ""
-
-    def chosen(self, y: int) -> None:
-        """Watch it."""
-        cast("PrlApp", self.app).open_run(self.runs[y].folder)
-
-
-class RunNote(StillRows, can_focus=False):
-    """Two lines about one run: why it ended as it did, and what changed since its recipe's run before."""
-
-    def __init__(self) -> None:
-        super().__init__(id="note")
-        self._lines: list[Piece] = []
-
-    def show(self, one: Overview | None, changes: Changes | None) -> None:
-        """The run under the cursor."""
-        self._lines = [] if one is None else [_why(one), (_since(one, changes), "muted")]
-        self.rows_changed()
-
-    def count(self) -> int:
-        """Lines."""
-        return len(self._lines)
-
-    def row(self, y: int, width: int) -> list[Piece]:
-        """One of them."""
-        text, role = self._lines[y]
-        return [(fit(text, width), role)]
-
-
-def _why(one: Overview) -> Piece:
-    """The cause of a failure; else its state, how far it came and its code."""
-    text = overview.reason(one)
-    if text and text != one.status.unwritten:
-        return text, "warning" if one.quiet is not None else "error" if one.status.state == "failed" else "muted"
-    code = one.status.exit_code
-    told = [one.what, overview.state_word(one.status.state).partition(" ")[2], overview.progress_words(one)]
-    told.append(t("exit code {code}", code=code) if code is not None else "")
-    told.append(one.status.unwritten)
-    return " · ".join(part for part in told if part), "muted"
-
-
-def _since(one: Overview, changes: Changes | None) -> str:
-    if changes is not None:
-        return changes.short()
-    return t("Run {id} is the first of its recipe.", id=one.id) if one.recipe else ""
+"""Runs that are read for the list, until somebody looks for one: then all are."""
 
 
 class RunsScreen(Place):
@@ -185,19 +32,28 @@ class RunsScreen(Place):
 
     PARTS = ("RunList", "RunNote")
     _listed = False
+    _offered: Sequence[str] = ()
 
     CSS = """
     RunsScreen RunList { border: round $panel-lighten-2; padding: 0 0 0 1; }
     RunsScreen RunList:focus { border: round $primary; }
+    RunsScreen #finder { height: 3; }
     RunsScreen #note { height: 2; padding: 0 0 0 2; scrollbar-size: 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
+        told("x", "stop"),
         Binding("D,delete", "delete", t("delete"), tooltip=t("Delete an ended run's folder")),
+        told("D,delete", "delete"),
         Binding("o", "open", t("settings"), tooltip=t("Open its settings in the form")),
+        told("o", "open"),
         Binding("W", "sweep", t("sweep"), show=False, tooltip=t("Find and end processes that outlived their run")),
         Binding("m", "changes", t("changes"), tooltip=t("What changed since the recipe's last run")),
-        Binding("c,escape", "app.go('configure')", t("configure")),
+        told("m", "changes"),
+        Binding("slash", "find", t("find"), tooltip=t("Only runs with a text: recipe, preset, state, id or folder")),
+        told("slash", "find"),
+        Binding("c", "app.go('configure')", t("configure")),
+        Binding("escape", "back", show=False),
         Binding("question_mark", "help", t("help")),
         Binding("q", "app.leave", t("quit")),
     ]
@@ -214,8 +70,12 @@ class RunsScreen(Place):
         """Read the runs now and again, off this thread."""
         from prl_tui.machine import paths
 
+        root = self.prl.runs_root
+        if root != paths.runs_dir():
+            self.query_one(TopBar).say(str(root))
         self._memory = Memory()
-        self._overviews = overview.Overviews(paths.runs_dir())
+        self._overviews = overview.Overviews(root)
+        self._most = MOST
         self._looking = threading.Lock()
         self.rows.wanted = self.prl.watched.id if self.prl.watched is not None else ""
         self.set_focus(self.rows)
@@ -236,19 +96,19 @@ class RunsScreen(Place):
         if not self._looking.acquire(blocking=False):
             return  # the look before this one is not over yet
         try:
-            found = self._overviews.look(MOST)
+            found = self._overviews.look(self._most)
         finally:
             self._looking.release()
-        self.later(self._show, found)
+        self.later(self._show, found, self._overviews.total)
         self.later(self._tell, self._memory.of(found))
 
     def takes_keys(self) -> bool:
         """The list has been read once: a key before that would be for a row that is not there."""
         return super().takes_keys() and self._listed
 
-    def _show(self, found: list[Overview]) -> None:
+    def _show(self, found: list[Overview], total: int = 0) -> None:
         self._listed = True
-        self.rows.show(found)
+        self.rows.show(found, total)
         self._note()
 
     def on_unmount(self) -> None:
@@ -267,24 +127,52 @@ class RunsScreen(Place):
         one = self._here()
         self.query_one(RunNote).show(one, self.rows.changes.get(one.id) if one is not None else None)
 
+        offered = [action for action in ("choose", "stop", "delete", "open", "changes", "find") if self.offers(action)]
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
+
     def _here(self) -> Overview | None:
         runs, cursor = self.rows.runs, self.rows.cursor
         return runs[cursor] if cursor < len(runs) else None
 
-    def action_stop(self) -> None:
-        """Ask, then stop it."""
-        from prl_tui.tui.stopping import ask
-
+    def _this(self) -> Overview | None:
+        """The run that a key is for; where there is none, that is said."""
         one = self._here()
-        if one is not None:
-            ask(self.prl, one)
+        if one is None:
+            self.prl.tell(self.rows.none_words())
+        return one
 
-    def action_delete(self) -> None:
+    def offers(self, action: str) -> bool:
+        """What can be done with the run under the cursor."""
+        one = self._here()
+        match action:
+            case "choose":
+                return one is not None
+            case "stop":
+                return one is not None and stopping.offered(one)
+            case "delete":
+                return one is not None and one.status.state not in ALIVE
+            case "open":
+                return one is not None and one.recipe in self.prl.catalog.recipes
+            case "find":
+                return bool(self.rows.every) and not self.query("#finder")  # a slash is its own then
+            case "changes":
+                return one is not None and one.id in self.rows.changes
+        return super().offers(action)
+
+    def action_stop(self, _why: bool = False) -> None:
+        """Ask, then stop it; say why where it is over."""
+        one = self._this()
+        if one is not None:
+            stopping.ask(self.prl, one)
+
+    def action_delete(self, _why: bool = False) -> None:
         """Ask, then delete an ended run; of any other say why it stays."""
         from prl_tui.runs import store
         from prl_tui.tui.screens.dialogs import Question
 
-        one = self._here()
+        one = self._this()
         if one is None:
             return
         folder = one.folder
@@ -314,23 +202,43 @@ class RunsScreen(Place):
         self.app.call_later(self.prl.tell, said)
         self.app.call_later(self._read)
 
+    async def action_find(self, _why: bool = False) -> None:
+        """Show only runs with a text. The keys that follow wait until the field is there, and are its."""
+        if not self.rows.every:
+            self.prl.tell(self.rows.none_words())
+            return
+        self._most = 0
+        self._read()
+        if not self.query("#finder"):
+            await self.mount(RunFinder(self.rows), before=self.rows)
+        self.set_focus(self.query_one_optional("#finder"))
+
+    def action_back(self) -> None:
+        """All runs again, else go to the form."""
+        if not self.query("#finder") and not self.rows.text:
+            self.prl.action_go("configure")
+            return
+        self.query("#finder").remove()
+        self.rows.narrow("")
+        self.set_focus(self.rows)
+
     def action_sweep(self) -> None:
         """Look for processes that outlived their run; ask before they are ended."""
         from prl_tui.tui import sweeping
 
         sweeping.look(self.prl)
 
-    def action_changes(self) -> None:
+    def action_changes(self, _why: bool = False) -> None:
         """What changed since the last run of the same recipe."""
-        one = self._here()
+        one = self._this()
         if one is not None:
             from prl_tui.tui import changed
 
             changed.show(self.prl, one.folder)
 
-    def action_open(self) -> None:
+    def action_open(self, _why: bool = False) -> None:
         """Its settings in the form."""
-        one = self._here()
+        one = self._this()
         if one is not None:
             from prl_tui.tui import settings_of_run
 

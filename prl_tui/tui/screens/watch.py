@@ -18,12 +18,13 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.cause import Cause
-from prl_tui.tui import fault_place
+from prl_tui.tui import fault_place, stopping
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.curves import charts, in_sight
 from prl_tui.tui.feeds import RunFeed
 from prl_tui.tui.run_words import closing, head, health
 from prl_tui.tui.screens.log_place import LogPlace
+from prl_tui.tui.screens.place import told
 from prl_tui.tui.screens.sized_panes import SizedPanes
 from prl_tui.tui.widgets.chart import LineChart
 from prl_tui.tui.widgets.gpu_pane import GpuPane
@@ -63,11 +64,15 @@ class WatchScreen(SizedPanes, LogPlace):
         Binding("z", "zoom", t("zoom"), show=False),
         Binding("slash", "find", t("find")),
         Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
+        told("d", "details"),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
-        Binding("x", "stop(True)", show=False),  # says why it cannot
+        told("x", "stop"),
         Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
+        told("P", "promote"),
         Binding("m", "changes", t("changes"), show=False, tooltip=t("What changed since the recipe's last run")),
+        told("m", "changes"),
         Binding("S", "stacks", t("stacks"), show=False, tooltip=t("Where each rank stands now, by py-spy")),
+        told("S", "stacks"),
         Binding("R", "app.go('runs')", t("runs"), show=False),
         Binding("c", "app.go('configure')", t("configure"), show=False),
         Binding("escape", "back", show=False),
@@ -82,6 +87,7 @@ class WatchScreen(SizedPanes, LogPlace):
         self._keep = False
         self._culprit: Cause | None = None
         self._changed = ""
+        self._offered: list[str] = []
         self._written: dict[str, tuple[str, tuple[Span, ...]]] = {}
         info = folder.info()
         self._info = info if isinstance(info, dict) else {}
@@ -133,10 +139,9 @@ class WatchScreen(SizedPanes, LogPlace):
         """What changed since the recipe's last run, for the time in which a run says nothing yet; on a thread."""
 
         def work() -> None:
-            from prl_tui.machine import paths
             from prl_tui.runs import changes
 
-            found = changes.since_last(paths.runs_dir(), self.folder)
+            found = changes.since_last(self.folder.path.parent, self.folder)
             if found is not None:
                 self._changed = found.short()
 
@@ -159,25 +164,35 @@ class WatchScreen(SizedPanes, LogPlace):
             self._write("#head", Content(t("run {id} · reading its files …", id=safe(self.folder.id))))
             return
         if one is not self._one:
-            ended, self._one = self._ended(), one
-            if self._ended() != ended:
-                self.refresh_bindings()  # nothing is left to stop
+            self._one = one
             self._show_curves(one.view.series)
             self._collect_tabs(one)
+            offered = [action for action in ("stop", "details", "tab") if self.offers(action)]
+            if offered != self._offered:
+                self._offered = offered
+                self.refresh_bindings()
         if one.status.state in {"starting", "running", "stopping"}:  # else its ranks are no processes of this box
             self.query_one(GpuPane).follow(self.feed.seats(), len(one.view.ranks), self._info.get("values"))
         self._write("#head", head(one, self.size.width - 2))
         self._show_health(one)
         self._linger(one)
 
-    def _ended(self) -> bool:
-        return self._one is not None and self._one.status.state not in {*ALIVE, "unknown", "lost"}
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """`stop` while there is something to stop."""
-        if action == "stop" and not parameters and self._ended():
-            return None
-        return super().check_action(action, parameters)
+    def offers(self, action: str) -> bool:
+        """`stop` while there is something to stop, `details` of a fault, another log where there are several."""
+        match action:
+            case "stop":
+                return self._one is not None and stopping.offered(self._one)
+            case "details":
+                return self._one is not None and fault_place.find(self._one) is not None
+            case "tab":
+                return len(self.query_one(LogTabs).tabs) > 1
+            case "changes":
+                return not isinstance(self.folder, BareRun)
+            case "stacks":
+                return self._one is not None and stopping.lives(self._one)
+            case "promote":
+                return self._one is not None and self._one.smoke is not None and self._one.smoke.passed
+        return super().offers(action)
 
     def _show_curves(self, series: dict[str, Series] | object) -> None:
         found = charts(cast("dict[str, Series]", series), self._curves)
@@ -252,14 +267,14 @@ class WatchScreen(SizedPanes, LogPlace):
         if name == "gpus":
             self.set_focus(self.query_one(GpuPane))
 
-    def action_promote(self) -> None:
+    def action_promote(self, _why: bool = False) -> None:
         """From a smoke test that passed to the full run's settings."""
         if self._one is not None:
             from prl_tui.tui import settings_of_run
 
             settings_of_run.promote(self.prl, self._one)
 
-    def action_changes(self) -> None:
+    def action_changes(self, _why: bool = False) -> None:
         """What changed since the last run of the same recipe."""
         if self._foreign():
             return
@@ -267,7 +282,7 @@ class WatchScreen(SizedPanes, LogPlace):
 
         changed.show(self.prl, self.folder)
 
-    def action_stacks(self) -> None:
+    def action_stacks(self, _why: bool = False) -> None:
         """Where each rank stands now."""
         if self._foreign():
             return
@@ -287,13 +302,14 @@ class WatchScreen(SizedPanes, LogPlace):
         self.toggle_class("-zoom")
         self.share_room()
 
-    def action_details(self) -> None:
+    def action_details(self, _none: bool = False) -> None:
         """Go to the cause of a failure, else to the first line that looks like an error."""
         place = fault_place.find(self._one) if self._one is not None else None
         if place is None:
             self.prl.tell(self._no_errors())
             return
         names = [tab.rank for tab in self.query_one(LogTabs).tabs]
+        self._came_from = self.in_sight()
         self.action_pane("logs")
         self._chose_log = True
         self.query_one(LogView).narrow(Shown())
@@ -306,10 +322,8 @@ class WatchScreen(SizedPanes, LogPlace):
 
     def action_stop(self, _ended: bool = False) -> None:
         """Ask, then stop the run; say why where it is over."""
-        from prl_tui.tui.stopping import ask
-
         if self._one is not None:
-            ask(self.prl, self._one)
+            stopping.ask(self.prl, self._one)
 
     def action_back(self) -> None:
         """All of the log again, else go to the runs."""

@@ -1,0 +1,128 @@
+"""`/` in the list of runs: what fits, how many, and the way back. Records of ended runs, as the store's tests forge them."""
+
+from __future__ import annotations
+
+import pytest
+
+from prl_tui.machine import paths
+from prl_tui.runs.folder import RunFolder
+from prl_tui.tui.screens.configure import ConfigureScreen
+from prl_tui.tui.screens.watch import WatchScreen
+from prl_tui.tui.widgets.key_line import KeyLine
+from prl_tui.tui.widgets.run_list import RunFinder
+from tests.runs.helpers import write
+from tests.tui.driving import screen, text_of, type_text, wait_for
+from tests.tui.test_key_line import last
+from tests.tui.test_runs_and_watch import SMALL, WIDE, runs_screen, told
+
+RUNS = {
+    "aaaaa1": ("prl-grpo", "standard-4gpu", 0, "/work/night-3"),
+    "aaaaa2": ("prl-grpo", "small", 1, "/work/day"),
+    "bbbbb1": ("demo", "two-ranks", 0, "/work/day"),
+    "bbbbb2": ("demo", "[/INST]", 1, "/work/day"),
+}
+
+
+@pytest.fixture
+def many():
+    """Four ended runs, the first of them the newest."""
+    for age, (name, (recipe, preset, code, cwd)) in enumerate(RUNS.items()):
+        folder = RunFolder(paths.runs_dir() / name)
+        folder.path.mkdir(parents=True)
+        began = 1_700_000_000.0 - 100 * age
+        place = {"host": "box", "boot_id": "b", "pid_namespace": "n"}
+        write(folder, "run", {"created": began, "recipe": recipe, "preset": preset, "cwd": cwd, **place})
+        write(folder, "exit", {"exit_code": code, "started": began, "ended": began + 60, "seconds": 60.0})
+
+
+def ids(place):
+    return [one.id for one in place.rows.runs]
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.parametrize(
+    ("text", "fitting"),
+    [
+        ("GRPO", ["aaaaa1", "aaaaa2"]),
+        ("two-r", ["bbbbb1"]),
+        ("failed", ["aaaaa2", "bbbbb2"]),
+        ("bbbbb", ["bbbbb1", "bbbbb2"]),
+        ("night-3", ["aaaaa1"]),
+        ("/work/day", ["aaaaa2", "bbbbb1", "bbbbb2"]),
+        ("[/INST]", ["bbbbb2"]),
+    ],
+)
+async def test_a_text_shows_the_runs_that_have_it_and_how_many(app, many, size, text, fitting):
+    async with app().run_test(size=size) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: len(ids(place)) == 4, "the runs")
+        keys = place.query_one(KeyLine)
+        await wait_for(pilot, lambda: "find" in last(pilot) and "delete" in last(pilot), "the keys of an ended run")
+        assert keys.fitting() == keys._keys, "all of them have room"
+        await pilot.press("slash")
+        await type_text(pilot, text)
+        await wait_for(pilot, lambda: ids(place) == fitting, "what fits")
+        await wait_for(
+            pilot, lambda: last(pilot).split() == ["⏎", "to", "these", "runs", "esc", "all", "runs"], "its keys"
+        )
+        counted = f"Runs · {len(fitting)} of 4 with “{text.lower()}”"
+        await wait_for(pilot, lambda: counted in text_of(place.rows), "how many")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: len(ids(place)) == 4 and place.rows.has_focus, "all of them")
+        assert not place.query(RunFinder)
+        assert " of 4" not in screen(pilot.app)
+
+
+async def test_enter_goes_into_what_fits_and_esc_takes_one_step_back_at_a_time(app, many):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: len(ids(place)) == 4, "the runs")
+        await pilot.press("slash", *"demo", "down", "enter")
+        await wait_for(pilot, lambda: place.rows.has_focus and not place.query(RunFinder), "the list")
+        assert (ids(place), place.rows.cursor) == (["bbbbb1", "bbbbb2"], 1)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: len(ids(place)) == 4, "all of them")
+        assert place._here().id == "bbbbb2", "the cursor stays on its run"
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ConfigureScreen), "the form")
+
+
+async def test_where_nothing_fits_it_says_so_and_offers_nothing_of_a_run(app, many):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: len(ids(place)) == 4, "the runs")
+        await pilot.press("slash", *"xyz")
+        await wait_for(pilot, lambda: "No run has “xyz”" in text_of(place.rows), "the sentence")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: place.rows.has_focus, "the list")
+        assert "delete" not in last(pilot)
+        await pilot.press("D")
+        await wait_for(pilot, lambda: told(pilot.app, "No run has “xyz”"), "why")
+        await pilot.press("slash", "backspace", "backspace", "backspace", *"two", "enter", "enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run that fits")
+        assert pilot.app.screen.folder.id == "bbbbb1"
+
+
+async def test_the_list_says_that_it_has_the_newest_only_and_a_search_reads_all(app, many, monkeypatch):
+    monkeypatch.setattr("prl_tui.tui.screens.runs.MOST", 2)
+    async with app().run_test(size=SMALL) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: "Runs · the newest 2 of 4" in text_of(place.rows), "that there are more")
+        await pilot.press("slash", *"two-ranks")
+        await wait_for(pilot, lambda: ids(place) == ["bbbbb1"], "an older one")
+        await wait_for(pilot, lambda: "Runs · 1 of 4 with “two-ranks”" in text_of(place.rows), "how many")
+
+
+async def test_the_app_opens_on_the_list_of_a_folder_that_was_named(app, many, tmp_path):
+    shared = tmp_path / "team"
+    paths.runs_dir().rename(shared)
+    async with app(runs_root=shared).run_test(size=WIDE) as pilot:
+        await wait_for(pilot, lambda: "aaaaa2" in screen(pilot.app), "the list")
+        assert str(shared) in screen(pilot.app)
+        await pilot.press("down", "enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run")
+        assert pilot.app.screen.folder.path == shared / "aaaaa2"
+        await pilot.press("escape")
+        await wait_for(
+            pilot, lambda: "bbbbb1" in screen(pilot.app) and str(shared) in screen(pilot.app), "the list again"
+        )

@@ -1,0 +1,56 @@
+"""Notices: one of a kind in sight. Judged by Textual's own toasts, as they are drawn."""
+
+from __future__ import annotations
+
+from textual.widgets._toast import Toast
+
+from tests.tui.driving import configure, screen, wait_for
+from tests.tui.test_runs_and_watch import told
+
+
+def drawn(pilot):
+    """The notices on the screen, in order."""
+    return [toast._notification.message for toast in pilot.app.screen.query(Toast) if toast.region.height]
+
+
+async def test_a_refused_key_that_is_pressed_five_times_says_why_once(app):
+    async with app().run_test(size=(80, 24), notifications=True) as pilot:
+        await configure(pilot)
+        await pilot.press("w")
+        await wait_for(pilot, lambda: drawn(pilot) == ["There are no runs yet"], "the sentence")
+        await pilot.press(*"wwww")
+        await pilot.pause()
+        assert drawn(pilot) == ["There are no runs yet"]
+        assert screen(pilot.app).count("There are no runs yet") == 1
+
+
+async def test_equal_notices_of_one_moment_are_one_and_others_are_not(app):
+    async with app().run_test(size=(80, 24), notifications=True) as pilot:
+        await configure(pilot)
+        for _ in range(3):
+            pilot.app.tell("saved")
+            pilot.app.tell("saved", "error")
+            pilot.app.tell("copied")
+        await wait_for(pilot, lambda: drawn(pilot) == ["saved", "saved", "copied"], "three of them")
+
+
+async def test_a_notice_that_is_about_to_go_begins_anew(app):
+    async with app().run_test(size=(80, 24), notifications=True) as pilot:
+        await configure(pilot)
+        pilot.app.tell("saved")
+        (old,) = await wait_for(pilot, lambda: told(pilot.app, "saved"), "the notice")
+        old.raised_at -= old.timeout - 1.0
+        pilot.app.tell("saved")
+        await wait_for(pilot, lambda: [one for one in told(pilot.app, "saved") if one.time_left > 4], "its time anew")
+        await wait_for(pilot, lambda: drawn(pilot) == ["saved"], "one of them")
+
+
+async def test_a_notice_that_was_clicked_away_comes_again(app):
+    async with app().run_test(size=(80, 24), notifications=True) as pilot:
+        await configure(pilot)
+        pilot.app.tell("saved")
+        await wait_for(pilot, lambda: drawn(pilot) == ["saved"], "the notice")
+        await pilot.click(Toast)
+        await wait_for(pilot, lambda: not drawn(pilot), "nothing")
+        pilot.app.tell("saved")
+        await wait_for(pilot, lambda: drawn(pilot) == ["saved"], "the notice again")
