@@ -26,6 +26,8 @@ LAST = "last"
 _ID = re.compile(r"[0-9a-f]{6}")
 _LETTER = re.compile(r"[abcdf]")
 _TRIES = 100
+_NEWEST = ".newest"
+"""Beside the runs: the place of the one that was launched last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,24 @@ def next_place(folder: RunFolder) -> float:
 
     A clock that was set back, or had been ahead once, would put it before older ones.
     """
-    newest = max((place for place, path in _placed(folder.path.parent) if path != str(folder.path)), default=0.0)
-    now = time.time()
-    return now if now > newest else max(newest + 0.001, math.nextafter(newest, math.inf))
+    root, now = folder.path.parent, time.time()
+    newest = _noted(root)
+    if newest is None:
+        newest = max((place for place, path in _placed(root) if path != str(folder.path)), default=0.0)
+    place = now if now > newest else max(newest + 0.001, math.nextafter(newest, math.inf))
+    with contextlib.suppress(OSError):  # then all runs are looked at the next time
+        (root / _NEWEST).write_text(f"{place!r}\n", "ascii")
+    return place
+
+
+def _noted(root: Path) -> float | None:
+    """The place of the newest run, as its launch wrote it down: a thousand runs take a while to read."""
+    try:
+        text = (root / _NEWEST).read_text("ascii")
+        place = float(text)
+        return place if text.endswith("\n") and math.isfinite(place) else None  # cut: the disk was full
+    except (OSError, ValueError):
+        return None
 
 
 def _placed(root: Path) -> list[tuple[float, str]]:

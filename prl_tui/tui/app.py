@@ -13,7 +13,6 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.reactive import Reactive
 from textual.screen import ModalScreen
-from textual.widget import Widget
 
 from prl_tui.core.catalog import Catalog
 from prl_tui.i18n import t
@@ -44,8 +43,6 @@ FRAME = 0.25
 """Seconds between two frames while typed keys wait for their turn."""
 LEAVING = frozenset({"ctrl+c", "ctrl+q"})
 Severity = Literal["information", "warning", "error"]
-NO_COMMANDS = ("app.", "screen.", "scroll_", "page_")
-"""Beginnings of actions that are no commands of a place: the framework's own, and the places, which come first."""
 
 
 class PrlApp(App[int]):
@@ -364,7 +361,9 @@ class PrlApp(App[int]):
 
     def find_preset(self) -> None:
         """A preset by a part of its name or its recipe's."""
-        self._ask_which(list(self._presets_by_name(self.screen)), t("a preset by name …"))
+        from prl_tui.tui import commands
+
+        self._ask_which(list(commands.presets(self, self.screen)), t("a preset by name …"))
 
     def _ask_which(self, actions: list[SystemCommand], hint: str = "") -> None:
         from prl_tui.tui.palette import Palette
@@ -383,50 +382,6 @@ class PrlApp(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen by name, and the places."""
-        from textual.app import SystemCommand
+        from prl_tui.tui import commands
 
-        for place, title in (
-            ("configure", t("go: configure")),
-            ("runs", t("go: runs")),
-            ("watch", t("go: watch the last run")),
-        ):
-            yield SystemCommand(title, "", lambda place=place: self.action_go(place))
-        seen: set[str] = set()
-        for node in (screen.focused, screen):
-            if not isinstance(node, Widget):
-                continue
-            for binding in node._bindings.key_to_bindings.values():
-                for one in binding:
-                    if self._check_action_state(one.action, node) is False:
-                        continue  # its key only says why it cannot be done
-                    if one.description and one.description not in seen and not one.action.startswith(NO_COMMANDS):
-                        seen.add(one.description)
-                        action = one.action
-                        yield SystemCommand(one.description, one.tooltip or "", lambda a=action, n=node: self._do(a, n))
-        yield from self._presets_by_name(screen)
-        yield SystemCommand(t("doctor"), t("what is wrong with this box and the environment"), self.action_doctor)
-        yield SystemCommand(t("quit"), t("runs go on"), self.action_leave)
-
-    def _presets_by_name(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every preset, found by typing a part of its name; the configure screen opens with it."""
-        from textual.app import SystemCommand
-
-        for recipe in self.catalog.recipes.values():
-            for preset in recipe.presets:
-                yield SystemCommand(
-                    t("preset {name}", name=f"{recipe.name}/{preset}"),
-                    "",  # the name alone fills the line
-                    lambda r=recipe.name, p=preset: self._choose(screen, r, p),
-                )
-
-    def _choose(self, screen: Screen[object], recipe: str, preset: str) -> None:
-        from prl_tui.tui.screens.configure import ConfigureScreen
-
-        if isinstance(screen, ConfigureScreen):
-            screen.presets.choose(recipe, preset)
-        else:
-            self.session.choose(recipe, preset)
-            self.action_go("configure")
-
-    def _do(self, action: str, node: Widget) -> None:
-        self.call_later(self.run_action, action, node)
+        yield from commands.of(self, screen)

@@ -143,6 +143,19 @@ def test_the_newest_run_is_the_one_started_last_though_the_clock_was_set_back_or
     assert started[2].info()["created"] == now - 3_600.0, "when it began is told as the clock had it"
 
 
+@pytest.mark.parametrize("noted", [None, "", "9e9", "1.0\n2", "\x00\n", "nan\n", "inf\n"])
+def test_a_note_of_the_newest_place_that_is_lost_or_cut_is_not_needed(root, many, noted):
+    many("aaaaa1", "aaaaa2")
+    ahead = store.make_folder(root)
+    write(ahead, "run", {"created": 4e9, "place": 4e9})
+    note = root / ".newest"
+    note.unlink(missing_ok=True)
+    if noted is not None:
+        note.write_text(noted)
+    assert store.next_place(store.make_folder(root)) == 4e9 + 0.001
+    assert store.next_place(store.make_folder(root)) == 4e9 + 0.002, "by the note now"
+
+
 def test_a_new_run_comes_after_those_of_an_older_prl_tui_and_damaged_ones(root, many):
     many("aaaaa1", "aaaaa2")  # only `created`, as versions before had it
     (root / "bbbbb2").mkdir()
