@@ -68,7 +68,7 @@ def _list_of(runs: list[RunFolder]) -> int:
 def _which(name: str, runs: list[RunFolder]) -> str:
     ids = listed([one.id for one in runs[:NAMED]] + ["…"] * (len(runs) > NAMED))
     return t(
-        "{path} holds {n} runs: {ids}; give the folder of one of them, the newest for example ({newest}). "
+        "{path} holds {n} {n:run|runs}: {ids}; give the folder of one of them, the newest for example ({newest}). "
         "On a terminal, without --plain, --json and --exit-on, all of them are listed.",
         path=name, n=len(runs), ids=ids, newest=runs[0].path,
     )  # fmt: skip

@@ -111,7 +111,7 @@ def test_a_node_without_awk_and_grep_runs_the_script(tmp_path: Path) -> None:
     assert (outcome.err, outcome.code) == ("", 0)
     assert outcome.argv is not None
     refused = bench.run(text, PATH=str(bench.bin), PRL_NPROC_PER_NODE="3")
-    assert "; 2 visible" in refused.err
+    assert "processes 3, visible 2." in refused.err
 
 
 @pytest.mark.parametrize(

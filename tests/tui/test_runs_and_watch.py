@@ -16,7 +16,7 @@ from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
-from prl_tui.runs.state import status
+from prl_tui.runs.state import ALIVE, status
 from prl_tui.tui.help import watch_help
 from prl_tui.tui.run_words import closing
 from prl_tui.tui.screens.dialogs import Help, Question
@@ -641,7 +641,7 @@ async def test_d_finds_its_line_in_a_log_whose_bars_are_left_out(app, start):
         place = await watch(pilot, start(BARS))
         log, bar = place.query_one(LogView), place.query_one("#log-filter")
         await wait_for(pilot, lambda: "hello" in text_of(log), "rank 0's log")
-        await wait_for(pilot, place._ended, "the end")
+        await wait_for(pilot, lambda: place._one and place._one.status.state not in ALIVE, "the end")
         await pilot.press("d")
         await wait_for(pilot, lambda: "51 RuntimeError: the launcher broke" in text_of(log), "the line")
         await wait_for(pilot, lambda: text_of(bar).startswith(" all ranks, bars left out   51 of 101 lines"), "of what")
