@@ -62,7 +62,7 @@ class FollowedFile:
         """Remember that `data` was consumed at `offset`, to tell later whether the file is still the same."""
         if offset == len(self._head) < _PRINT:
             self._head += data[: _PRINT - len(self._head)]
-        self._tail = (self._tail + data[-_PRINT:])[-_PRINT:]
+        self._tail = data[-_PRINT:] if len(data) >= _PRINT else (self._tail + data)[-_PRINT:]
 
     def close(self) -> None:
         """Give the descriptor back; the next `size` opens the path again."""

@@ -190,15 +190,16 @@ class LineIndex:
         self._open_end = False
 
     def _count(self, data: bytes) -> None:
-        position = 0
-        while position < len(data):
-            take = min(BLOCK - self.size % BLOCK, len(data) - position)
-            self.complete_lines += data.count(b"\n", position, position + take)
-            self.size += take
-            position += take
-            if self.size % BLOCK == 0:
-                self._before.append(self.complete_lines)
-        self._open_end = not data.endswith(b"\n")
+        lines, before, size = self.complete_lines, self._before, len(data)
+        end = BLOCK - self.size % BLOCK
+        start = 0
+        while end <= size:
+            lines += data.count(10, start, end)
+            before.append(lines)
+            start, end = end, end + BLOCK
+        self.complete_lines = lines + data.count(10, start)
+        self.size += size
+        self._open_end = data[-1] != 10
 
     def _start_of(self, line: int) -> int:
         """Offset of the first byte of `line`: one after the `line`-th newline."""
