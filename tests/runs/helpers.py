@@ -50,6 +50,11 @@ def until(condition, what, deadline=DEADLINE):
     return value
 
 
+def folders_in(root):
+    """What a launch left there, but for the note of the newest place."""
+    return [path for path in root.iterdir() if path.name != ".newest"]
+
+
 def is_living(pid):
     """Judged apart from the code under test: there, and not all of its threads have ended."""
     try:
