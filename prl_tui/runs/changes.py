@@ -22,7 +22,7 @@ _SOURCE_CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".cu", "
 _EACH_TIME = (
     "PWD", "OLDPWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "SSH_", "TMUX", "STY", "WINDOW", "XDG_SESSION",
     "XDG_RUNTIME", "DBUS_", "DISPLAY", "WINDOWID", "VTE_", "INVOCATION_ID", "JOURNAL_STREAM", "PYTEST_", "HOSTNAME",
-    "SLURM_", "COLUMNS", "LESS", "PET_LOG_DIR", "MASTER_PORT", "FAKE_NVML_STATE",
+    "SLURM_", "COLUMNS", "LESS", "PET_LOG_DIR", "MASTER_PORT", "FAKE_NVML_STATE", "PRL_TUI_",
 )  # fmt: skip
 """How variables begin that are others in each session, whatever runs there."""
 

@@ -30,7 +30,10 @@ _ROOT = re.compile(
     re.DOTALL,
 )
 _BLOCK = "Root Cause (first observed failure):"
-_TAG = re.compile(r"^(?:\[(?:default|rank)\d+\]:\s*)+")
+_TAG = re.compile(r"^(?:\[default\d+\]:|\[rank\d+\]: ?)+")
+"""What torchrun puts before a rank's line, and torch with a blank before an exception's; what follows is indentation."""
+_BEHIND_A_BAR = re.compile(r"^.*\]\[rank\d+\]: (?=Traceback \(most recent call last\))")
+"""A bar has no newline at its end: what torch prints next begins on its line."""
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Failure|NotImplemented)\b(?::.*)?$")
 _REFUSED = re.compile(r"^(?:[^\s:][^:]*: e|E)rror: \S")
 """What argparse (`train.py: error: …`) and click (`Error: …`) say of a command line, below its usage."""
@@ -88,7 +91,7 @@ def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
     `line` is `Cause.line`; None shows the last lines that have something.
     """
     every, first = _lines(path)
-    texts = [_TAG.sub("", one.rsplit("\r", 1)[-1].rstrip()) for one in every]
+    texts = [_BEHIND_A_BAR.sub("", _TAG.sub("", one.rsplit("\r", 1)[-1].rstrip())) for one in every]
     end = line - first if line is not None else max((n for n, text in enumerate(texts) if text.strip()), default=-1)
     if not 0 <= end < len(texts):
         return (), 0
@@ -109,7 +112,7 @@ def _exception(path: Path, rank: int | None, mark: re.Pattern[str] | None = None
     for number in range(len(lines) - 1, -1, -1):
         if mark is not None and not mark.match(lines[number].strip()):
             continue
-        text = _TAG.sub("", lines[number].strip())
+        text = _TAG.sub("", lines[number].strip()).strip()
         raised = (_EXCEPTION.match(text) and not text.startswith(_LAUNCHERS)) or _NOT_STARTED.match(text)
         if raised or (_REFUSED.match(text) and _below_usage(lines, number)):
             return Cause(text[:400], rank, path, first + number)
@@ -118,7 +121,7 @@ def _exception(path: Path, rank: int | None, mark: re.Pattern[str] | None = None
 
 def _below_usage(lines: list[str], number: int) -> bool:
     """Whether the usage of a program stands closely above; a compiler says `error:` too, and may go on."""
-    return any(_USAGE.match(_TAG.sub("", line.strip())) for line in lines[max(0, number - _TRACEBACK) : number])
+    return any(_USAGE.match(_TAG.sub("", line.strip()).strip()) for line in lines[max(0, number - _TRACEBACK) : number])
 
 
 def _lines(path: Path) -> tuple[list[str], int]:

@@ -133,7 +133,12 @@ def test_the_snapshot_has_code_packages_host_and_environment_without_secrets(roo
 
 
 def test_what_changed_since_the_last_run_is_told_for_each_part(root, repository):
-    first = made(root, repository, {"NCCL_DEBUG": "INFO", "PWD": "/a"}, values={"num_generations": "3", "lr": "1e-5"})
+    first = made(
+        root,
+        repository,
+        {"NCCL_DEBUG": "INFO", "PWD": "/a", "PRL_TUI_LANG": "zh"},
+        values={"num_generations": "3", "lr": "1e-5"},
+    )
     (repository / "train.py").write_text("print('two')\n")
     (repository / "helper.py").write_text("")
     other = made(root, repository, {"PWD": "/b"}, recipe="another", created=time.time() + 1)

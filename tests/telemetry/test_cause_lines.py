@@ -1,0 +1,41 @@
+"""The lines that show a cause stand as they were written: carets point at what they mean.
+
+Judges: this interpreter's own traceback behind torch's and torchrun's marks, and a real capture (ms-swift 4.6.0, torch 2.13).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prl_tui.telemetry import cause
+
+CAPTURE = Path(__file__).parents[1] / "fixtures" / "engine_runs" / "fail_rank1_raises" / "console.raw"
+PROGRAM = "def one(n):\n    return (n + 1) / (n - n) + one(n)\n\n\none(1)\n"
+
+
+@pytest.mark.parametrize("mark", ["", "[rank1]: ", "[default1]:", "[default1]:[rank1]: "])
+def test_a_traceback_keeps_its_indentation(tmp_path, mark):
+    program = tmp_path / "train.py"
+    program.write_text(PROGRAM)
+    said = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False).stderr.splitlines()
+    log = tmp_path / "output.log"
+    log.write_text("".join(f"{mark}{line}\n" for line in ["starting", *said]))
+    found = cause.find(log, ())
+    assert found is not None
+    assert found.text == "ZeroDivisionError: division by zero"
+    assert list(cause.shown(log, found.line)[0]) == said
+
+
+def test_a_real_capture_keeps_its_indentation():
+    found = cause.find(CAPTURE, ())
+    assert found is not None
+    lines, _ = cause.shown(CAPTURE, found.line)
+    assert lines[0] == "Traceback (most recent call last):", "though it began behind a bar"
+    calls = [line for line in lines if line.lstrip().startswith("File ")]
+    assert len(calls) > 4
+    assert all(line.startswith('  File "') for line in calls)
+    assert any(line.startswith("    ") and set(line.strip()) <= {"^", "~"} for line in lines)
