@@ -9,6 +9,7 @@ from prl_tui.core import values
 from prl_tui.core.batch import Batch, Numbers
 from prl_tui.core.config import RunConfig, find_key, nearest_override
 from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import EPOCHS, Schedule, Steps
 from prl_tui.core.templates import PLACE
 from prl_tui.core.values import number
@@ -154,9 +155,11 @@ def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
     yield Finding("evaluator-cost", "note", key, message)
 
 
-def left_out(config: RunConfig) -> Iterator[Finding]:
+def left_out(config: RunConfig, stack: Stack) -> Iterator[Finding]:
     """Numbers of the batch that nobody gives: the verdict is for what the program takes then."""
     for field in config.recipe.fields:
+        if field.key == "num_infer_workers" and not stack.infer_workers:
+            continue  # later programs have no such number
         setting = config.settings[field.key]
         if field.unset is not None and not setting.problem and config.value(field.key) is None:
             message = t("{key} is not set: the program takes {value}.", key=field.key, value=field.unset)

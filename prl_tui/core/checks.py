@@ -86,7 +86,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     findings += advice.evaluator(config, found.batch)
     if config.preset:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
-    findings += advice.left_out(config)
+    findings += advice.left_out(config, stack)
     findings += advice.beyond_known(config)
     findings += advice.environment(config, facts)
     findings += advice.program(config)

@@ -34,6 +34,10 @@ def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
         "{variable}=$generations does not divide the generation batch $generation_batch; valid: $valid.",
         variable=bash_parts.override(plan, "num_generations"),
     )
+    too_small = t(
+        "{variable}: a generation batch of $generation_batch is too small for 2 generations; raise it.",
+        variable=bash_parts.override(plan, "per_device_train_batch_size"),
+    )
     lines.append(f"step=$(( {bash_parts.number(plan, 'per_device_train_batch_size', '0')} * world ))")
     lines.append(f"generation_batch=$(( step{factor} ))")
     if stack.accumulation_counts:
@@ -42,6 +46,7 @@ def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
     lines += [
         "if (( generations > 0 && generation_batch % generations != 0 )); then",
         '  valid=$(divisors "$generation_batch")',
+        f'  if [[ -z $valid ]]; then fail "{too_small}"; fi',
         f'  fail "{told}"',
         "fi",
     ]

@@ -41,7 +41,8 @@ decimal() { # VARIABLE VALUE LEAST MOST
 
 JSON = r"""
 json() { # VARIABLE VALUE: each scalar becomes a letter, and then each list and table of letters one letter
-  local rest=$2 seen='' digit='[0123456789]' hex='[0123456789abcdefABCDEF]' text number whole
+  local LC_ALL=C seen='' digit='[0123456789]' hex='[0123456789abcdefABCDEF]' text number whole
+  local rest=${2//$'\x7f'/x} # a control character, but not one that JSON forbids
   text='^"([^"\\[:cntrl:]]|\\["\\/bfnrt]|\\u'$hex$hex$hex$hex')*"'
   number="^-?(0|[123456789]$digit*)([.]$digit+)?([eE][+-]?$digit+)?"
   whole='\{(s:[sv](,s:[sv])*)?\}|\[([sv](,[sv])*)?\]'

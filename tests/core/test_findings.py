@@ -110,6 +110,12 @@ def test_vllm_mode_goes_with_use_vllm(values: dict[str, object], code: str) -> N
         ({"nproc_per_node": 3, "num_infer_workers": 2}, "infer-workers-overlap"),
         ({"async_generate": True}, "async-generate-shares"),
         ({"tensor_parallel_size": 2, "nproc_per_node": 2, "num_infer_workers": 2}, "tensor-parallel-layout"),
+        (
+            {"tensor_parallel_size": 6, "num_infer_workers": None},
+            "tensor-parallel-layout",
+        ),  # not set: the program takes 1
+        ({"async_generate": True, "num_infer_workers": None}, "async-generate-shares"),
+        ({"num_infer_workers": None}, "infer-workers-overlap"),
         ({"nproc_per_node": 8}, "processes-exceed-gpus"),
         ({"use_vllm": False, "nproc_per_node": 3, "num_generations": 3, "num_infer_workers": 1}, "gpus-divide"),
         ({"cuda_visible_devices": "0,0"}, "devices-repeated"),

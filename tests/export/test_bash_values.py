@@ -21,11 +21,11 @@ BASH = shutil.which("bash") or "bash"
 HEAD = ["set -euo pipefail", "fail() { printf 'refused\\n'; exit 1; }"]
 
 
-def run(lines: list[str], *words: str) -> subprocess.CompletedProcess[bytes]:
+def run(lines: list[str], *words: str, locale: str = "C.UTF-8") -> subprocess.CompletedProcess[bytes]:
     """A script in a bash that finds no program at all."""
     text = "\n".join([*HEAD, *lines])
     return subprocess.run(
-        [BASH, "-c", text, "bash", *words], capture_output=True, env={"PATH": "/nowhere", "LC_ALL": "C.UTF-8"}
+        [BASH, "-c", text, "bash", *words], capture_output=True, env={"PATH": "/nowhere", "LC_ALL": locale}
     )
 
 
@@ -67,8 +67,8 @@ def is_json(text: str) -> bool:
     return True
 
 
-def accepted(text: str) -> bool:
-    done = run([*bash_values.json("no: "), 'json VARIABLE "$1"'], text)
+def accepted(text: str, locale: str = "C.UTF-8") -> bool:
+    done = run([*bash_values.json("no: "), 'json VARIABLE "$1"'], text, locale=locale)
     assert done.stderr == b""
     return done.returncode == 0
 
@@ -84,6 +84,14 @@ TREES = st.recursive(
 @settings(max_examples=40)
 def test_what_is_json_is_taken(tree: object) -> None:
     assert accepted(json.dumps(tree))
+
+
+@pytest.mark.parametrize("char", ["\x7f", "\x85", "\u2028", "\u2029", "\ufeff", "\xa0", "中", "👩\u200d🚀"])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_json_has_any_character_but_the_controls_below_a_blank(char: str, locale: str) -> None:
+    text = json.dumps({"a": f"x{char}y"}, ensure_ascii=False)
+    assert is_json(text)
+    assert accepted(text, locale)
 
 
 @pytest.mark.parametrize(

@@ -205,3 +205,13 @@ def test_a_row_that_the_original_script_got_wrong_does_what_is_right(
     assert (outcome.err, outcome.code) == ("", 0)
     assert outcome.shown["per_device_train_batch_size"] == ("4", f"file, {variable} is empty")
     assert "--per_device_train_batch_size" in (outcome.argv or [])
+
+
+def test_a_batch_without_room_for_a_group_of_two_names_the_batch_that_is_to_grow(bench: Bench) -> None:
+    made = plan.build(resolve(RECIPES["prl-grpo"], "single-gpu"))
+    one = {"PRL_PER_DEVICE_TRAIN_BATCH_SIZE": "1", "PRL_PER_DEVICE_EVAL_BATCH_SIZE": "4"}
+    outcome = bench.run(FORMATS["bash"](made).text, **one)
+    refused(outcome, "PRL_PER_DEVICE_TRAIN_BATCH_SIZE")
+    assert outcome.err == (
+        "error: PRL_PER_DEVICE_TRAIN_BATCH_SIZE: a generation batch of 1 is too small for 2 generations; raise it.\n"
+    )
