@@ -67,6 +67,10 @@ class Case(Value):
                 values[part] = changes[source]
         return replace(self, values=values)
 
+    def on_any_box(self) -> Case:
+        """The case by its fields alone: without what is known of a node and of the data."""
+        return replace(self, node_gpus=None, values={**self.values, **dict.fromkeys(("rows", "val_rows"))})
+
 
 def case(
     config: RunConfig,

@@ -66,7 +66,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     rows = splits.train_rows(seen, stack, facts.rows)
     length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows)
     heard = _without_problems(config, idle | written)
-    findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
+    findings = [*_bad_values(heard, case), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     if ways_out:
         findings = _with_ways_out(heard, facts, stack_name, findings)
     if nothing:
@@ -131,9 +131,10 @@ def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
     return replace(config, settings={**config.settings, **wrong}) if wrong else config
 
 
-def _bad_values(config: RunConfig, found: Assessment) -> Iterator[Finding]:
-    """Values that are wrong by themselves, unless a broken rule speaks of the same field already."""
-    named = {config.recipe.part(broken.part) for broken in found.violations if broken.severity == "error"}
+def _bad_values(config: RunConfig, case: assess.Case) -> Iterator[Finding]:
+    """Values that are wrong by themselves, unless a rule that they break on any box speaks of the same field already."""
+    broken = assess.assess(case.on_any_box()).violations
+    named = {config.recipe.part(one.part) for one in broken if one.severity == "error"}
     for field in config.recipe.fields:
         setting = config.settings[field.key]
         if setting.problem and (setting.value is None or field.key not in named):
