@@ -219,12 +219,23 @@ def environment(config: RunConfig, facts: Facts) -> Iterator[Finding]:
                 right=VISIBLE,
             )
             yield Finding("environment-near-miss", "warning", "cuda_visible_devices", message)
+    yield from _replaced(config, facts)
+
+
+def _replaced(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """A list of GPUs around the launch that the config's own takes the place of."""
     given, ours = facts.inherited.get(VISIBLE), config.value("cuda_visible_devices")
-    if given is not None and ours is not None and given != ours and "SLURM_JOB_ID" in facts.inherited:
+    if given is None or ours is None or given == ours:
+        return
+    fix = Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given))
+    if "SLURM_JOB_ID" in facts.inherited:
         message = t("The scheduler gave this job the GPUs {given}, and the config sets {ours}.", given=given, ours=ours)
         why = t("Another job may have the GPUs that are set here.")
-        fix = Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given))
         yield Finding("scheduler-gpus", "warning", "cuda_visible_devices", message, why, (fix,))
+        return
+    message = t("{name}={given} is set here, and the config sets {ours} instead.", name=VISIBLE, given=given, ours=ours)
+    why = t("{variable} overrides the config's list.", variable=config.recipe.by_key["cuda_visible_devices"].override)
+    yield Finding("shell-gpus", "warning", "cuda_visible_devices", message, why, (fix,) if given else ())
 
 
 def _unread(config: RunConfig, facts: Facts) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ SLURM = nodes.Platform(
 
 def export(plan: LaunchPlan) -> Export:
     """The batch file of a plan."""
-    script = bash.export(plan).text
+    script = bash.export(plan, placed=True).text
     end = bash_files.end_of(script)
     lines = [
         "#!/bin/bash",
@@ -54,7 +54,7 @@ def export(plan: LaunchPlan) -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why Slurm cannot run a plan, or ""."""
-    return nodes.refusal(plan, SLURM.title) or nodes.too_long(bash.export(plan).text)
+    return nodes.refusal(plan, SLURM.title) or nodes.too_long(bash.export(plan, placed=True).text)
 
 
 def _directives(plan: LaunchPlan) -> Iterator[str]:
