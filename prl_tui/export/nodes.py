@@ -177,7 +177,8 @@ def lost(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
     yield t(
         "Where {platform} sets CUDA_VISIBLE_DEVICES, that list counts and not the config's.", platform=platform.title
     )
-    yield t("A PRL_* variable in the job's own environment hides its field there, on every node.")
+    yield t("Of {names}, one that is set in the job's own environment hides its field there, on every node.",
+            names=losses.overriding(plan))  # fmt: skip
     if own := _numbered(plan):
         yield t("The GPUs {list} of the config are {own} there: a node's GPUs are counted from 0.",
                 list=plan.config.text(GPUS), own=own)  # fmt: skip

@@ -91,7 +91,8 @@ def _node(plan: LaunchPlan) -> Iterator[str]:
 
 def _losses(plan: LaunchPlan) -> Iterator[str]:
     yield t("Partition, account, time, memory and CPUs are no part of a run config: give them to sbatch.")
-    yield t("sbatch hands over the PRL_* variables of the shell that submits: one that is set there hides a field.")
+    yield t("sbatch hands over the variables of the shell that submits: of {names}, one that is set there hides its field.",
+            names=losses.overriding(plan))  # fmt: skip
     yield t("`sbatch --export` cuts a value at a comma; set the variable before sbatch instead.")
     yield t("{variables} come from {platform}: values for them are not used.", platform=SLURM.title,
             variables=listed(nodes.variable(plan, key) for key in (nodes.GPUS, *SLURM.gives)))  # fmt: skip
