@@ -70,6 +70,15 @@ class RunConfig(Value):
         field, setting = self.recipe.by_key[key], self.settings[key]
         return field.template and setting.source is Source.DEFAULT and isinstance(setting.value, str)
 
+    def wrong(self, key: str) -> bool:
+        """Something is wrong with a field's value, or with that of one which it follows: nothing may be said from it."""
+        setting = self.settings.get(key)
+        if setting is None:
+            return False
+        return bool(setting.problem) or (
+            self.follows(key) and any(self.wrong(named) for named in template_keys(setting.value))
+        )
+
     def text(self, key: str) -> str:
         """The text of a field as a form shows it: what was typed, even where it is wrong."""
         setting = self.settings[key]
