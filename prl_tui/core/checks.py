@@ -203,7 +203,8 @@ def _length(config: RunConfig, case: assess.Case, found: lengths.Steps | None) -
         map(config.wrong, (*lengths.EPOCHS, "max_steps", "num_iterations"))
     ):
         return None
-    return replace(found, evaluations=None) if found is not None and case.unread & assess.EVALUATION else found
+    unclear = case.unread & assess.EVALUATION or config.wrong("eval_steps")
+    return replace(found, evaluations=None) if found is not None and unclear else found
 
 
 def _schedule(config: RunConfig) -> Schedule:
