@@ -114,7 +114,7 @@ def with_preset(name: str, catalog: Catalog) -> list[str]:
     """Each RECIPE/PRESET whose preset has that name; else those that begin so, or of the name that it most resembles."""
     known = dict.fromkeys(preset for recipe in catalog.recipes.values() for preset in recipe.presets)
     begun = {preset for preset in known if len(name) > 2 and preset.startswith(f"{name}-")}
-    meant = {name} if name in known else begun or {nearest(name, list(known))}
+    meant = {name} if name in known else begun or {nearest(name, list(known)) or ""}
     return [
         f"{recipe.name}/{preset}" for recipe in catalog.recipes.values() for preset in recipe.presets if preset in meant
     ]
