@@ -130,8 +130,9 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
         value = raw = None
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
-    text = values.show(field, value) if value is not None or raw is None else values.typed(raw)
-    text = raw if isinstance(raw, str) else text
+    text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
+    if problem and value is None and isinstance(raw, (list, tuple, float)) and field.type not in wordlist.TYPES:
+        text = values.typed(raw)  # with its brackets: its one item alone would be another value, and right
     if field.type in wordlist.FREE:  # what was typed may hold a secret
         text = values.show(field, value) if value is not None else wordlist.without_secrets(text)
         secret = bool(problem and "…" in text)  # the sign of core.secrets

@@ -11,7 +11,7 @@ from prl_tui.core import catalog as catalogs
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, nearest, nearest_key, resolve
 from prl_tui.core.value import Value
-from prl_tui.core.values import cut
+from prl_tui.core.values import cut, typed
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
@@ -102,12 +102,26 @@ def _plain(config: RunConfig, key: str) -> Any:
     """The value as TOML writes it: numbers that a person typed in another form keep that form."""
     setting = config.settings[key]
     if setting.value is None:
-        return setting.text
+        return _list(setting.text) if setting.problem and not setting.secret else setting.text
     if isinstance(setting.value, tuple):
         return list(setting.value)
     if isinstance(setting.value, float) and setting.text.strip() != repr(setting.value):
         return setting.text.strip()
     return setting.value
+
+
+def _list(text: str) -> Any:
+    """A list that stands where a text belongs, as the list that it was: as a text it would be right, and mean another thing."""
+    import json
+
+    if not text.startswith("["):
+        return text
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    plain = all(isinstance(item, (str, int, float)) for item in items)
+    return items if plain and typed(items) == text else text  # what was a text itself stays one
 
 
 def with_preset(name: str, catalog: Catalog) -> list[str]:

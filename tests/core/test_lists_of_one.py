@@ -62,8 +62,18 @@ def test_a_number_that_breaks_a_rule_is_not_the_way_out() -> None:
     assert [dict(fix.changes) for fix in told(of(num_generations=[3])).fixes] == [{"num_generations": 2}]
 
 
-def test_a_saved_file_keeps_the_list_wrong(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("key", "raw", "quoted"), [("num_generations", [4], "“[4]”"), ("model", ["a"], '“["a"]”')])
+def test_a_saved_file_keeps_the_list_wrong(key: str, raw: object, quoted: str, tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    path.write_text(config_file.dump(of(num_generations=[4])), "utf-8")
+    path.write_text(config_file.dump(of(**{key: raw})), "utf-8")
     again = config_file.read(path, CATALOG, tmp_path)
-    assert "“[4]”" in told(again).message
+    assert quoted in told(again).message
+
+
+@pytest.mark.parametrize(
+    "text", ["[null]", "[NaN]", '["\\ud800"]', "[", "[4", "[[4]]", '[{"a": 1}]', "[4] ", "[1e400]"]
+)
+def test_a_text_that_looks_like_a_list_survives_a_file(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(config_file.dump(of(num_generations=text)), "utf-8")
+    assert told(config_file.read(path, CATALOG, tmp_path)) == told(of(num_generations=text))
