@@ -214,7 +214,11 @@ def _source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help=t("a TOML file, RECIPE/PRESET, RECIPE alone, or a run"))
     parser.add_argument("--set", action="append", metavar="KEY=VALUE", help=t("change a field; may be repeated"))
     parser.add_argument("--unset", action="append", metavar="KEY", help=t("unset a field; may be repeated"))
-    parser.add_argument("--use-env", action="store_true", help=t("let PRL_* variables of this environment override"))
+    parser.add_argument(
+        "--use-env",
+        action="store_true",
+        help=t("let variables of this environment override: PRL_*, or a bare name such as WANDB_MODE"),
+    )
 
 
 def _facts(parser: argparse.ArgumentParser) -> None:

@@ -61,9 +61,9 @@ def presets(args: argparse.Namespace) -> int:
     """`prl-tui presets [RECIPE]`: every preset with its batch columns; one recipe's fields too."""
     found = sources.catalog()
     if args.name is not None and found.find(args.name.partition("/")[0]) is None:
-        from prl_tui.core.config_file import no_recipe
+        from prl_tui.core.config_file import no_source
 
-        raise CommandError(no_recipe(args.name, found))
+        raise CommandError(no_source(args.name, found))
     chosen = [r for r in found.recipes.values() if args.name in (None, r.name) or args.name.startswith(f"{r.name}/")]
     rows = [_preset_row(recipe, name) for recipe in chosen for name in recipe.presets]
     if args.name and "/" in args.name:
@@ -71,7 +71,7 @@ def presets(args: argparse.Namespace) -> int:
         if not rows:
             from prl_tui.core.config_file import no_preset
 
-            raise CommandError(no_preset(args.name.partition("/")[2], chosen[0].name, list(chosen[0].presets)))
+            raise CommandError(no_preset(args.name.partition("/")[2], chosen[0].name, list(chosen[0].presets), found))
     if args.json:
         data: dict[str, object] = {"presets": rows}
         if args.name:

@@ -95,7 +95,7 @@ def _base(source: str) -> RunConfig:
             print(t("{path} was changed by hand after its export.", path=source), file=sys.stderr)
         return config
     if recipe is not None:
-        raise CommandError(config_file.no_preset(preset, name, list(recipe.presets)))
+        raise CommandError(config_file.no_preset(preset, name, list(recipe.presets), catalog(quiet=True)))
     run = _from_run(source)
     if run is not None:
         return run
@@ -140,7 +140,8 @@ def _nothing(source: str, name: str) -> str:
         return t("{source}: there is no such file, recipe or run.", source=shown)
     from prl_tui.core import config_file
 
-    reason = config_file.no_recipe(name if _plain(name) else shown, catalog(quiet=True))
+    found = catalog(quiet=True)
+    reason = config_file.no_source(source, found) if _plain(name) else config_file.no_recipe(shown, found)
     return t("{source} is neither a file, a recipe nor a run: {reason}", source=shown, reason=reason)
 
 

@@ -72,7 +72,7 @@ def late(config: RunConfig, steps: Steps | None, world: int | None) -> Iterator[
     """Steps at which something happens on purpose, and those that the run never comes to. `world`: all processes."""
     total = steps.total if steps else None
     for key, rank in FAULTS.items():
-        if key not in config.settings or rank not in config.settings or config.settings[key].problem:
+        if key not in config.settings or rank not in config.settings or config.wrong(key) or config.wrong(rank):
             continue
         step, played = config.number(key), config.number(rank)
         if step is None and played is None:
@@ -86,6 +86,7 @@ def late(config: RunConfig, steps: Steps | None, world: int | None) -> Iterator[
         elif step is not None and total is not None and step > total:
             yield _never(config, key, step, total)
     warmup = config.number("warmup_steps") if "warmup_steps" in config.changed() else None
+    warmup = None if config.wrong("warmup_steps") else warmup
     if total is not None and warmup is not None and total > 1 and warmup >= total:
         message = t(
             "The learning rate rises for {warmup} {warmup:step|steps}, and the run has {total}: it never reaches its peak.",
@@ -143,7 +144,7 @@ def span(seconds: float) -> str:
 def evaluator(config: RunConfig, batch: Batch) -> Iterator[Finding]:
     """What scoring by a second model costs in each step."""
     key = config.recipe.data.batch.evaluator
-    each = config.number(key) if key else None
+    each = config.number(key) if key and not config.wrong(key) else None
     if each is None or batch.global_batch is None or min(each, batch.global_batch) < 1:
         return
     message = t(
@@ -160,8 +161,7 @@ def left_out(config: RunConfig, stack: Stack) -> Iterator[Finding]:
     for field in config.recipe.fields:
         if field.key == "num_infer_workers" and not stack.infer_workers:
             continue  # later programs have no such number
-        setting = config.settings[field.key]
-        if field.unset is not None and not setting.problem and config.value(field.key) is None:
+        if field.unset is not None and config.value(field.key) is None and not config.wrong(field.key):
             message = t("{key} is not set: the program takes {value}.", key=field.key, value=field.unset)
             yield Finding("left-out", "note", field.key, message)
 
@@ -169,7 +169,7 @@ def left_out(config: RunConfig, stack: Stack) -> Iterator[Finding]:
 def beyond_known(config: RunConfig) -> Iterator[Finding]:
     """Values above what is known to work."""
     for field in config.recipe.fields:
-        value = config.value(field.key) if field.worked is not None else None
+        value = config.value(field.key) if field.worked is not None and not config.wrong(field.key) else None
         if field.worked is not None and isinstance(value, (int, float)) and value > field.worked:
             most = number(field.worked)
             message = t("{key}: {value} is more than is known to work, {most}.",
@@ -181,7 +181,11 @@ def beyond_known(config: RunConfig) -> Iterator[Finding]:
 
 def learning_rate(config: RunConfig, now: Batch, before: Batch) -> Iterator[Finding]:
     """Linear and square-root scaling for a global batch that is not the preset's. Applied only when asked."""
-    if "learning_rate" not in config.settings or min(now.global_batch or 0, before.global_batch or 0) < 1:
+    if (
+        "learning_rate" not in config.settings
+        or config.wrong("learning_rate")
+        or min(now.global_batch or 0, before.global_batch or 0) < 1
+    ):
         return
     base, rate = config.baseline().value("learning_rate"), config.value("learning_rate")
     if now.global_batch == before.global_batch or not base or base < 0 or rate != base:
@@ -222,12 +226,23 @@ def environment(config: RunConfig, facts: Facts) -> Iterator[Finding]:
                 right=VISIBLE,
             )
             yield Finding("environment-near-miss", "warning", "cuda_visible_devices", message)
+    yield from _replaced(config, facts)
+
+
+def _replaced(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """A list of GPUs around the launch that the config's own takes the place of."""
     given, ours = facts.inherited.get(VISIBLE), config.value("cuda_visible_devices")
-    if given is not None and ours is not None and given != ours and "SLURM_JOB_ID" in facts.inherited:
+    if given is None or ours is None or given == ours:
+        return
+    fix = Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given))
+    if "SLURM_JOB_ID" in facts.inherited:
         message = t("The scheduler gave this job the GPUs {given}, and the config sets {ours}.", given=given, ours=ours)
         why = t("Another job may have the GPUs that are set here.")
-        fix = Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given))
         yield Finding("scheduler-gpus", "warning", "cuda_visible_devices", message, why, (fix,))
+        return
+    message = t("{name}={given} is set here, and the config sets {ours} instead.", name=VISIBLE, given=given, ours=ours)
+    why = t("{variable} overrides the config's list.", variable=config.recipe.by_key["cuda_visible_devices"].override)
+    yield Finding("shell-gpus", "warning", "cuda_visible_devices", message, why, (fix,) if given else ())
 
 
 def _unread(config: RunConfig, facts: Facts) -> Iterator[Finding]:
@@ -264,6 +279,8 @@ def program(config: RunConfig) -> Iterator[Finding]:
     started = data.program[chosen if chosen in data.program else data.launcher]
     places = [found[1] for text in (started.script, started.module) if (found := PLACE.fullmatch(text))]
     given = [key for key in places if config.value(key) is not None]
+    if any(map(config.wrong, places)):
+        return
     if places and not given:
         message = t("Nothing is started: {keys} would say what; train.py would work.", keys=t(" or ").join(places))
         yield Finding("no-program", "error", places[0], message)

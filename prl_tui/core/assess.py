@@ -28,6 +28,17 @@ RANKS = ("fail_rank", "hang_rank")
 """Parts that name one process among those of all nodes, from 0."""
 
 
+COUNTS = frozenset(
+    {"nnodes", "gradient_accumulation_steps", "steps_per_generation", "generation_batch_size", "sequence_parallel_size"}
+)
+"""Parts in whose place the rules take a number of their own where they are not set."""
+TOTALS = frozenset({"global_batch_size", "batch_size", "train_batch_size"})
+"""Parts that hold a batch for all processes together."""
+EVALUATION = frozenset({"eval_strategy", "val_dataset", "split_dataset_ratio", "num_generations_eval"})
+"""Parts that say whether and how there is an evaluation."""
+_ROLLOUT = frozenset({"use_vllm", "use_lmdeploy", "async_generate", "deepspeed"})
+
+
 class Assessment(Value):
     """The figures of a config."""
 
@@ -58,6 +69,8 @@ class Case(Value):
     """Part → the part whose value it takes while nobody sets it."""
     fixed: frozenset[str] = frozenset()
     """Parts that no field can change: their value stands in a file of the person's."""
+    unread: frozenset[str] = frozenset()
+    """Parts whose value cannot be read: they are not the same as those that nobody set."""
 
     def with_values(self, changes: Mapping[str, Any]) -> Case:
         """The case with some parts changed, and those that follow them."""
@@ -65,7 +78,11 @@ class Case(Value):
         for part, source in self.followers.items():
             if source in changes and part not in changes:
                 values[part] = changes[source]
-        return replace(self, values=values)
+        return replace(self, values=values, unread=self.unread.difference(changes))
+
+    def on_any_box(self) -> Case:
+        """The case by its fields alone: without what is known of a node and of the data."""
+        return replace(self, node_gpus=None, values={**self.values, **dict.fromkeys(("rows", "val_rows"))})
 
 
 def case(
@@ -93,17 +110,18 @@ def case(
             if len(named) == 1 and named[0] in parts:
                 followers[part] = parts[named[0]]
     found |= {part: count for part, count in (("rows", rows), ("val_rows", val_rows)) if count is not None}
-    total = next((part for part in ("global_batch_size", "batch_size", "train_batch_size") if part in found), "")
+    total = next((part for part in PARTS if part in TOTALS and part in found), "")
     return Case(
         recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
         frozenset(part for part, key in keys.items() if key in fixed),
+        frozenset(part for part, key in keys.items() if found[part] is None and config.wrong(key)),
     )  # fmt: skip
 
 
 def _taken(config: RunConfig, key: str) -> Any:
     """A field's value, or what the program takes where nobody gives it one."""
     value = config.value(key)
-    return config.recipe.by_key[key].unset if value is None and not config.settings[key].problem else value
+    return config.recipe.by_key[key].unset if value is None and not config.wrong(key) else value
 
 
 def needs_gpu(config: RunConfig) -> bool:
@@ -147,7 +165,7 @@ def _given(case: Case) -> Numbers:
         generations_eval=_int(value.get("num_generations_eval")),
         steps_per_generation=_int(value.get("steps_per_generation")),
         generation_batch=_int(value.get("generation_batch_size")),
-        eval_on=_evaluates(value, case.stack),
+        eval_on=_evaluates(value, case.stack) and not case.unread & EVALUATION,
         per_device_eval=_int(value.get("per_device_eval_batch_size")),
         total=_int(value.get(case.train_part)) if case.train_part else None,
         micro=_int(value.get("micro_batch_size")),
@@ -162,7 +180,7 @@ def assess(case: Case) -> Assessment:
     figures = numbers(case)
     spec = case.values.get("cuda_visible_devices")
     seen = devices.read(spec, case.node_gpus)
-    worked = batches.work_out(case.rule, case.stack, figures)
+    worked = _known(case, batches.work_out(case.rule, case.stack, figures))
     value = case.values
     vllm = bool(value.get("use_vllm"))
     placed = layout.Layout(
@@ -173,7 +191,7 @@ def assess(case: Case) -> Assessment:
         vllm=vllm,
         node_gpus=case.node_gpus,
         grpo=case.rule == "grpo",
-        swift=case.swift,
+        swift=case.swift and not case.unread & _ROLLOUT,
         infer_workers=_int(value.get("num_infer_workers")),
         tensor_parallel=_int(value.get("vllm_tensor_parallel_size")),
         old_tensor_parallel=_int(value.get("tensor_parallel_size")),
@@ -190,6 +208,16 @@ def assess(case: Case) -> Assessment:
     )
     met += layout.ranks(worked.world, {part: _int(value.get(part)) for part in RANKS})
     return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed), *met))
+
+
+def _known(case: Case, batch: Batch) -> Batch:
+    """The batch without what hangs on a count that cannot be read: the rules took 1 for it, or the program's own."""
+    unread = case.unread & COUNTS
+    if not unread:
+        return batch
+    if case.rule == "grpo" and unread == {"gradient_accumulation_steps"} and not case.stack.accumulation_counts:
+        return replace(batch, accumulation=None, global_batch=None, prompts_per_step=None)
+    return Batch(batch.rule, world=None if "nnodes" in unread else batch.world, per_device=batch.per_device)
 
 
 def _int(value: object) -> int | None:

@@ -101,8 +101,8 @@ class Hunt(NamedTuple):
         now = self.case.values[part]
         if isinstance(now, int):
             return now if part not in self.forced else min(max(now, least), high)
-        preset = repairs.preset_number(self.config, part)
-        return least if preset is None else preset
+        meant = repairs.meant_number(self.config, part)
+        return least if meant is None else meant
 
     def cost(self, part: str, value: object) -> float:
         """How far a change is; of two equal ones the lower value comes first."""

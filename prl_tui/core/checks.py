@@ -64,9 +64,9 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     found = assess.assess(case)
     schedule = _schedule(seen)
     rows = splits.train_rows(seen, stack, facts.rows)
-    length = lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows)
+    length = _length(config, case, lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows))
     heard = _without_problems(config, idle | written)
-    findings = [*_bad_values(heard, found), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
+    findings = [*_bad_values(heard, case), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     if ways_out:
         findings = _with_ways_out(heard, facts, stack_name, findings)
     if nothing:
@@ -79,12 +79,13 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     findings += flags.findings(config, facts)
     findings += missing.addresses(config)
     findings += _reported(config)
-    findings += advice.length(schedule, length, facts)
-    findings += advice.late(config, length, found.batch.world)
-    if not found.errors:
+    sound = not any(config.wrong(config.recipe.part(part)) for part in assess.PARTS)
+    findings += advice.length(schedule, length, facts) if sound else ()
+    findings += advice.late(config, length if sound else None, found.batch.world)
+    if not found.errors and not case.unread:
         findings += advice.rows(config, found.numbers, found.batch, length, facts)
-    findings += advice.evaluator(config, found.batch)
-    if config.preset:
+    findings += advice.evaluator(config, found.batch) if sound else ()
+    if config.preset and sound:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.left_out(config, stack)
     findings += advice.beyond_known(config)
@@ -131,9 +132,10 @@ def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
     return replace(config, settings={**config.settings, **wrong}) if wrong else config
 
 
-def _bad_values(config: RunConfig, found: Assessment) -> Iterator[Finding]:
-    """Values that are wrong by themselves, unless a broken rule speaks of the same field already."""
-    named = {config.recipe.part(broken.part) for broken in found.violations if broken.severity == "error"}
+def _bad_values(config: RunConfig, case: assess.Case) -> Iterator[Finding]:
+    """Values that are wrong by themselves, unless a rule that they break on any box speaks of the same field already."""
+    broken = assess.assess(case.on_any_box()).violations
+    named = {config.recipe.part(one.part) for one in broken if one.severity == "error"}
     for field in config.recipe.fields:
         setting = config.settings[field.key]
         if setting.problem and (setting.value is None or field.key not in named):
@@ -195,9 +197,19 @@ def _with_shares(config: RunConfig, facts: Facts, stack_name: str, nothing: Find
     return replace(nothing, fixes=splits.ways_out(config, works))
 
 
+def _length(config: RunConfig, case: assess.Case, found: lengths.Steps | None) -> lengths.Steps | None:
+    """The length of the run as far as the values behind it can be read: a wrong one is not one that nobody set."""
+    if case.unread & (assess.COUNTS | assess.TOTALS) or any(
+        map(config.wrong, (*lengths.EPOCHS, "max_steps", "num_iterations"))
+    ):
+        return None
+    unclear = case.unread & assess.EVALUATION or config.wrong("eval_steps")
+    return replace(found, evaluations=None) if found is not None and unclear else found
+
+
 def _schedule(config: RunConfig) -> Schedule:
     def number(key: str) -> int | None:
-        return config.number(key) if key in config.recipe.by_key else None
+        return config.number(key) if key in config.recipe.by_key and not config.wrong(key) else None
 
     epochs = next(
         (config.value(key) for key in lengths.EPOCHS if key in config.recipe.by_key),

@@ -70,6 +70,15 @@ class RunConfig(Value):
         field, setting = self.recipe.by_key[key], self.settings[key]
         return field.template and setting.source is Source.DEFAULT and isinstance(setting.value, str)
 
+    def wrong(self, key: str) -> bool:
+        """Something is wrong with a field's value, or with that of one which it follows: nothing may be said from it."""
+        setting = self.settings.get(key)
+        if setting is None:
+            return False
+        return bool(setting.problem) or (
+            self.follows(key) and any(self.wrong(named) for named in template_keys(setting.value))
+        )
+
     def text(self, key: str) -> str:
         """The text of a field as a form shows it: what was typed, even where it is wrong."""
         setting = self.settings[key]
@@ -122,6 +131,8 @@ def _setting(field: Field, raw: object, source: Source, origin: str) -> Setting:
     if raw is None and field.required:
         problem = t("{key} is needed; {example} would work.", key=field.key, example=values.example(field))
     text = raw if isinstance(raw, str) else values.show(field, value if value is not None else raw)
+    if problem and value is None and isinstance(raw, (list, tuple, float)) and field.type not in wordlist.TYPES:
+        text = values.typed(raw)  # with its brackets: its one item alone would be another value, and right
     if field.type in wordlist.FREE:  # what was typed may hold a secret
         text = values.show(field, value) if value is not None else wordlist.without_secrets(text)
         secret = bool(problem and "…" in text)  # the sign of core.secrets

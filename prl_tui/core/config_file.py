@@ -11,7 +11,7 @@ from prl_tui.core import catalog as catalogs
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, nearest, nearest_key, resolve
 from prl_tui.core.value import Value
-from prl_tui.core.values import cut
+from prl_tui.core.values import cut, typed
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
@@ -102,12 +102,50 @@ def _plain(config: RunConfig, key: str) -> Any:
     """The value as TOML writes it: numbers that a person typed in another form keep that form."""
     setting = config.settings[key]
     if setting.value is None:
-        return setting.text
+        return _list(setting.text) if setting.problem and not setting.secret else setting.text
     if isinstance(setting.value, tuple):
         return list(setting.value)
     if isinstance(setting.value, float) and setting.text.strip() != repr(setting.value):
         return setting.text.strip()
     return setting.value
+
+
+def _list(text: str) -> Any:
+    """A list that stands where a text belongs, as the list that it was: as a text it would be right, and mean another thing."""
+    import json
+
+    if not text.startswith("["):
+        return text
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    plain = all(isinstance(item, (str, int, float)) for item in items)
+    return items if plain and typed(items) == text else text  # what was a text itself stays one
+
+
+def with_preset(name: str, catalog: Catalog) -> list[str]:
+    """Each RECIPE/PRESET whose preset has that name; else those that begin so, or of the name that it most resembles."""
+    known = dict.fromkeys(preset for recipe in catalog.recipes.values() for preset in recipe.presets)
+    begun = {preset for preset in known if len(name) > 2 and preset.startswith(f"{name}-")}
+    meant = {name} if name in known else begun or {nearest(name, list(known)) or ""}
+    return [
+        f"{recipe.name}/{preset}" for recipe in catalog.recipes.values() for preset in recipe.presets if preset in meant
+    ]
+
+
+def no_source(source: str, catalog: Catalog) -> str:
+    """One sentence: there is no such RECIPE or RECIPE/PRESET, and what may be meant: a preset alone names no recipe."""
+    name, _, preset = source.partition("/")
+    near = nearest(name, list(catalog.recipes))
+    found = with_preset(preset or name, catalog)
+    if near and preset:
+        found = [f"{near}/{preset}"] if preset in catalog.recipes[near].presets else []
+    elif near and not any(one.endswith(f"/{name}") for one in found):
+        found = []  # the name of a recipe, nearly, rather than a preset's
+    if not found:
+        return no_recipe(name, catalog)
+    return t("there is no recipe named {name}; did you mean {near}?", name=cut(name), near=t(" or ").join(found))
 
 
 def no_recipe(name: str, catalog: Catalog) -> str:
@@ -121,9 +159,12 @@ def no_recipe(name: str, catalog: Catalog) -> str:
     return t("there is no recipe named {name}; there are {known}.", name=name, known=known)
 
 
-def no_preset(name: str, recipe: str, known: list[str]) -> str:
-    """One sentence: the recipe has no such preset, and the nearest one."""
-    near, name = nearest(name, known), cut(name)
+def no_preset(name: str, recipe: str, known: list[str], catalog: Catalog | None = None) -> str:
+    """One sentence: the recipe has no such preset, and the nearest one, or those of that name in a catalog's other recipes."""
+    near = nearest(name, known)
+    if not near and catalog is not None:
+        near = t(" or ").join(one for one in with_preset(name, catalog) if one.endswith(f"/{name}"))
+    name = cut(name)
     if near:
         return t("{recipe} has no preset named {name}; did you mean {near}?", recipe=recipe, name=name, near=near)
     return t("{recipe} has no preset named {name}; it has {known}.", recipe=recipe, name=name, known=listed(known))

@@ -37,7 +37,7 @@ def dialect(config: RunConfig, stack: Stack) -> Iterator[Finding]:
     """Flags that need each other. ms-swift 3.11.1 and later: vllm_mode if and only if use_vllm (its rlhf arguments)."""
     if "vllm_mode" not in config.settings or not stack.vllm_mode:
         return
-    if config.settings["vllm_mode"].problem:
+    if config.wrong("vllm_mode") or config.wrong("use_vllm"):
         return  # said already, with its way out
     mode, vllm = config.value("vllm_mode"), config.value("use_vllm")
     label = config.recipe.by_key["vllm_mode"].label
@@ -115,7 +115,7 @@ def vllm_share(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """VLLM takes its share of the whole card at its start, and stops where that much is not free."""
     key = "vllm_gpu_memory_utilization"
     share = config.value(key) if key in config.settings and config.value("use_vllm") else None
-    if not isinstance(share, (int, float)):
+    if not isinstance(share, (int, float)) or config.wrong(key):
         return
     for gpu in chosen(facts.gpus or (), config.value("cuda_visible_devices")):
         if gpu.free_bytes is None or not gpu.total_bytes or share * gpu.total_bytes <= gpu.free_bytes:

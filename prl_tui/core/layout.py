@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prl_tui.core.batch import Severity, Violation, broken
-from prl_tui.core.devices import Devices
+from prl_tui.core.devices import Devices, read
 from prl_tui.core.stacks import Stack
-from prl_tui.core.value import Value
+from prl_tui.core.value import Value, replace
 
 
 class Layout(Value):
@@ -34,11 +34,25 @@ class Layout(Value):
 
 
 def violations(stack: Stack, layout: Layout) -> list[Violation]:
-    """What is wrong with the placement; nothing where the GPUs are not known."""
+    """What is wrong with the placement; nothing where the GPUs are not known.
+
+    What a node has may add to what is wrong with the fields themselves and says it with its own figures; it hides none
+    of it: the same config goes to another node tomorrow.
+    """
+    if layout.node_gpus is None:
+        return _placed(stack, layout)
+    own = _placed(stack, replace(layout, node_gpus=None, devices=read(layout.devices.spec)))
+    if layout.node_gpus == 0 and layout.needs_gpu and layout.nproc:
+        return [*own, broken("node-without-gpu", "nproc_per_node", nproc=layout.nproc)]
+    here = _placed(stack, layout)
+    said = {(violation.code, violation.part) for violation in here}
+    return [*(one for one in own if one.severity == "error" and (one.code, one.part) not in said), *here]
+
+
+def _placed(stack: Stack, layout: Layout) -> list[Violation]:
+    """What is wrong with the placement on the GPUs that `layout.devices` counts."""
     found = _reading(layout.devices, layout.needs_gpu)
     nproc, visible = layout.nproc, layout.devices.count
-    if layout.node_gpus == 0 and layout.needs_gpu and nproc:
-        return [broken("node-without-gpu", "nproc_per_node", nproc=nproc)]
     if nproc is None or nproc < 1 or not layout.needs_gpu:
         return found
     if visible is not None and nproc > visible:

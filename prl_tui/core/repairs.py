@@ -37,6 +37,19 @@ def preset_value(config: RunConfig, key: str) -> Any:
     return base.value(key) if base.follows(key) else base.settings[key].value
 
 
+def meant_number(config: RunConfig, part: str) -> int | None:
+    """The number that stands alone in a list in the place of a part's, else `preset_number`."""
+    key = config.recipe.part(part)
+    held = _held(config, config.recipe.by_key[key])
+    return held if isinstance(held, int) and not isinstance(held, bool) else preset_number(config, part)
+
+
+def _held(config: RunConfig, field: Field) -> Any:
+    """The one right value in a list that stands where a single value is wanted, or None."""
+    setting = config.settings[field.key]
+    return None if not setting.problem or setting.value is not None else values.lone(field, setting.text)
+
+
 def preset_number(config: RunConfig, part: str) -> int | None:
     """The preset's value of a part, where it is a number that is right."""
     key = config.recipe.part(part)
@@ -77,12 +90,10 @@ def _quoted(config: RunConfig, field: Field) -> str | None:
 
 def _right(config: RunConfig, field: Field) -> Any:
     """A value that is right by itself; _NOTHING where none is known."""
-    meant = _meant(field, config.settings[field.key].text) if field.choices else None
-    if meant is not None:
-        return meant
-    quoted = _quoted(config, field)
-    if quoted:
-        return quoted
+    choice = _meant(field, config.settings[field.key].text) if field.choices else None
+    for read in (_held(config, field), choice, _quoted(config, field)):
+        if read is not None:
+            return read
     for base in (config.baseline(), resolve(config.recipe)):
         setting = base.settings[field.key]
         if not setting.problem and setting.value is not None:

@@ -89,6 +89,27 @@ def example(field: Field) -> str:
     return known.get(field.type, f"./{field.key}")
 
 
+def lone(field: Field, raw: object) -> Any:
+    """The one item of a list, where a single value is wanted and that item is one; None otherwise. A text may be such a list."""
+    if isinstance(raw, str) and raw.strip().startswith("["):
+        try:
+            raw = json.loads(raw)
+        except (ValueError, RecursionError):
+            return None
+    if field.type in wordlist.TYPES or not isinstance(raw, (list, tuple)) or len(raw) != 1:
+        return None
+    if not isinstance(raw[0], (str, int, float)):
+        return None
+    value, problem = parse(field, raw[0])
+    return None if problem else value
+
+
+def _works(field: Field, raw: object) -> str:
+    """A value that would work in the place of a wrong one: the one that it holds, else an example."""
+    held = lone(field, raw)
+    return example(field) if held is None else show(field, held)
+
+
 def _number_in(field: Field) -> str:
     """A number within a field's bounds, a plain one where there is one."""
     least, most = field.min, field.max
@@ -138,7 +159,7 @@ def _int(field: Field, raw: object) -> tuple[Any, str]:
 def _not_whole(field: Field, raw: object) -> str:
     return t(
         "{key}: {value} is not a whole number; {example} would work.",
-        key=field.key, value=quote(raw), example=example(field),
+        key=field.key, value=quote(raw), example=_works(field, raw),
     )  # fmt: skip
 
 
@@ -177,7 +198,7 @@ def _float(field: Field, raw: object) -> tuple[Any, str]:
 def _not_number(field: Field, raw: object) -> str:
     return t(
         "{key}: {value} is not a number; {example} would work.",
-        key=field.key, value=quote(raw), example=example(field),
+        key=field.key, value=quote(raw), example=_works(field, raw),
     )  # fmt: skip
 
 
@@ -303,7 +324,12 @@ def number(value: float) -> str:
 
 def quote(raw: object) -> str:
     """A value as a person typed it, between quotes, shortened."""
-    return f"“{cut(raw if isinstance(raw, str) else _as_toml(raw))}”"
+    return f"“{cut(typed(raw))}”"
+
+
+def typed(raw: object) -> str:
+    """A value as a person typed it: a text as it is, anything else as a file has it."""
+    return raw if isinstance(raw, str) else _as_toml(raw)
 
 
 def cut(text: str) -> str:
@@ -332,5 +358,7 @@ def _as_toml(raw: object) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(raw, (list, tuple)):
         return f"[{', '.join(_as_toml(one) for one in raw[:20])}]"
+    if isinstance(raw, float):
+        return decimal(raw)
     moment = getattr(raw, "isoformat", None)  # a date or a time; `datetime` is not imported for it
     return str(moment() if moment is not None else raw)

@@ -24,8 +24,8 @@ STRUCTURE = {"launcher", "training_env", "stack"}
 """Fields that decide the script's shape: fixed in the file, and a variable that wants another is refused."""
 
 
-def export(plan: LaunchPlan) -> Export:
-    """The script of a plan."""
+def export(plan: LaunchPlan, placed: bool = False) -> Export:
+    """The script of a plan. `placed`: what runs it has handed over the node's own variables by those that override."""
     lines = [
         "#!/usr/bin/env bash",
         # for the whole file, so before its first command: the values stand as they are
@@ -41,6 +41,7 @@ def export(plan: LaunchPlan) -> Export:
         "set -euo pipefail",
         "",
         *_functions(plan),
+        *([] if placed else _replaced(plan)),
         no_arguments(example),
         *bash_rules.functions(plan),
         *bash_files.functions(plan),
@@ -56,7 +57,7 @@ def export(plan: LaunchPlan) -> Export:
         *_activation(plan),
         *_workdir(plan),
         *_globs(plan),
-        *_variables(plan),
+        *_variables(plan, placed),
         *bash_files.write(plan),
         "",
         "# --- " + t("command") + " ---",
@@ -301,25 +302,43 @@ def _activation(plan: LaunchPlan) -> list[str]:
     ]
 
 
-def _variables(plan: LaunchPlan) -> Iterator[str]:
+def _own_name(plan: LaunchPlan, variable: Variable) -> str:
+    """The variable that overrides one which the script sets, where that has another name; or ""."""
+    field = plan.config.recipe.by_key.get(variable.key) if variable.key else None
+    return "" if field is None or field.type == "variables" or field.override == variable.name else field.override
+
+
+def _replaced(plan: LaunchPlan) -> list[str]:
+    if not any(_own_name(plan, variable) for variable in plan.variables):
+        return []
+    told = t("warning: {name}={old} is set here, but this script sets {new}; {variable} overrides it",
+             name="$1", old="${!1}", new="$2", variable="$3")  # fmt: skip
+    return [
+        "replaced() { # NAME VALUE VARIABLE: says that NAME had another value than the script now sets",
+        f'  if [[ -n ${{!1+set}} && ${{!1}} != "$2" ]]; then visible "{told}"; printf \'%s\\n\' "$shown" >&2; fi',
+        "}",
+    ]
+
+
+def _variables(plan: LaunchPlan, placed: bool) -> Iterator[str]:
     free = {field.key: field.override for field in plan.config.recipe.fields if field.type == "variables"}
     for variable in plan.variables:
         if variable.key not in free:
-            yield from _variable(variable)
+            yield _variable(variable, "" if placed else _own_name(plan, variable))
     for key, override in free.items():
         yield f'free {override} ${{{name_of(key)}[@]+"${{{name_of(key)}[@]}}"}}'
 
 
-def _variable(variable: Variable) -> Iterator[str]:
+def _variable(variable: Variable, own_name: str) -> str:
     if not variable.key:
-        yield f"export {variable.name}={literal(variable.value or '')}"
-        return
+        return f"export {variable.name}={literal(variable.value or '')}"
     name = name_of(variable.key)
     test = _condition(variable.when)
+    told = f'replaced {variable.name} "${name}" {own_name}; ' if own_name else ""
     if variable.value is None or test:
-        yield f'if {test + " && " if test else ""}[[ -n ${name} ]]; then export {variable.name}="${name}"; fi'
-    else:
-        yield f'export {variable.name}="${name}"'
+        test = f"{test} && " if test else ""
+        return f'if {test}[[ -n ${name} ]]; then {told}export {variable.name}="${name}"; fi'
+    return f'{told}export {variable.name}="${name}"'
 
 
 def _condition(when: When) -> str:

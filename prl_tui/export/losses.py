@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from prl_tui.core import secrets
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 _PLACEHOLDER = re.compile(r"(?:^|[/=\s])path/to/|(?:^|[/=\s])your[_-]\w", re.IGNORECASE)
 """A word that stands in guides for a person's own: /path/to/model, your_model_path."""
@@ -46,14 +47,20 @@ def _kept(key: str) -> str:
              key=key)  # fmt: skip
 
 
-def fixed() -> str:
-    """For a format that holds one set of values."""
-    return t("PRL_* variables change nothing in this format: its values are fixed.")
+def overriding(plan: LaunchPlan) -> str:
+    """The variables that override fields, in words: `PRL_*`, and by name those that begin otherwise, such as DATASET."""
+    bare = (field.override for field in plan.config.recipe.fields)
+    return listed(("PRL_*", *(name for name in bare if not name.startswith("PRL_"))))
+
+
+def fixed(names: str = "PRL_*") -> str:
+    """For a format that holds one set of values; `names` are the variables that other formats let override."""
+    return t("The variables {names} change nothing in this format: its values are fixed.", names=names)
 
 
 def fixed_values(plan: LaunchPlan) -> Iterator[str]:
     """For a format that holds one set of values and looks at nothing where it runs."""
-    yield fixed()
+    yield fixed(overriding(plan))
     for field in plan.config.recipe.fields:
         if field.glob and any(mark in plan.config.text(field.key) for mark in "*?["):
             yield t("{key}: this format resolves no pattern; the program gets {value} as it stands.",

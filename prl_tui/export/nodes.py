@@ -124,7 +124,7 @@ def script(plan: LaunchPlan, platform: Platform) -> str:
         *_gpu_lines(plan, platform),
         *([f"unset {' '.join(platform.taken)}"] if platform.taken else []),
     ]
-    return "\n".join(lines) + "\n" + bash.export(plan).text
+    return "\n".join(lines) + "\n" + bash.export(plan, placed=True).text
 
 
 def _gpu_lines(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
@@ -177,7 +177,8 @@ def lost(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
     yield t(
         "Where {platform} sets CUDA_VISIBLE_DEVICES, that list counts and not the config's.", platform=platform.title
     )
-    yield t("A PRL_* variable in the job's own environment hides its field there, on every node.")
+    yield t("Of {names}, one that is set in the job's own environment hides its field there, on every node.",
+            names=losses.overriding(plan))  # fmt: skip
     if own := _numbered(plan):
         yield t("The GPUs {list} of the config are {own} there: a node's GPUs are counted from 0.",
                 list=plan.config.text(GPUS), own=own)  # fmt: skip

@@ -28,7 +28,7 @@ SLURM = nodes.Platform(
 
 def export(plan: LaunchPlan) -> Export:
     """The batch file of a plan."""
-    script = bash.export(plan).text
+    script = bash.export(plan, placed=True).text
     end = bash_files.end_of(script)
     lines = [
         "#!/bin/bash",
@@ -54,7 +54,7 @@ def export(plan: LaunchPlan) -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why Slurm cannot run a plan, or ""."""
-    return nodes.refusal(plan, SLURM.title) or nodes.too_long(bash.export(plan).text)
+    return nodes.refusal(plan, SLURM.title) or nodes.too_long(bash.export(plan, placed=True).text)
 
 
 def _directives(plan: LaunchPlan) -> Iterator[str]:
@@ -91,7 +91,8 @@ def _node(plan: LaunchPlan) -> Iterator[str]:
 
 def _losses(plan: LaunchPlan) -> Iterator[str]:
     yield t("Partition, account, time, memory and CPUs are no part of a run config: give them to sbatch.")
-    yield t("sbatch hands over the PRL_* variables of the shell that submits: one that is set there hides a field.")
+    yield t("sbatch hands over the variables of the shell that submits: of {names}, one that is set there hides its field.",
+            names=losses.overriding(plan))  # fmt: skip
     yield t("`sbatch --export` cuts a value at a comma; set the variable before sbatch instead.")
     yield t("{variables} come from {platform}: values for them are not used.", platform=SLURM.title,
             variables=listed(nodes.variable(plan, key) for key in (nodes.GPUS, *SLURM.gives)))  # fmt: skip

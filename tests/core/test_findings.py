@@ -76,6 +76,17 @@ def test_the_schedulers_gpus_are_not_overwritten_silently() -> None:
     assert dict(found.fixes[0].changes) == {"cuda_visible_devices": "4,5,6,7"}
 
 
+@pytest.mark.parametrize("given", ["4,5,6,7", ""])
+def test_the_gpus_of_the_shell_are_not_replaced_silently(given: str) -> None:
+    one = config("prl-grpo/standard-4gpu")
+    found = finding("shell-gpus", one, Facts(inherited={"CUDA_VISIBLE_DEVICES": given}))
+    assert found.message == f"CUDA_VISIBLE_DEVICES={given} is set here, and the config sets 0,1,2,3 instead."
+    assert found.why == "PRL_CUDA_VISIBLE_DEVICES overrides the config's list."
+    assert [dict(fix.changes) for fix in found.fixes] == ([{"cuda_visible_devices": given}] if given else [])
+    same = Facts(inherited={"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
+    assert "shell-gpus" not in {entry.code for entry in checks.check(one, same).findings}
+
+
 def test_vllms_share_against_free_memory() -> None:
     """A committed log of PRL: 0.9 of 79.25 GiB wanted, 49.85 free; 0.62 would have fitted."""
     gpu = GpuUse(0, "GPU-a", int(49.86 * GIB), int(79.25 * GIB))

@@ -23,7 +23,7 @@ def field(kind: str, **more: object) -> Field:
 NOT_NUMBERS = [
     "2abc", "08", "007", "1_000", "1,000", "４", "٤", "a[$(touch /tmp/x)]", "$((1))", "+4", "0x10", "1e400", "nan",
     "inf", "-inf", "--1", "-", ".", "1e", "e5", "1.2.3", "2+2", "4 4", "true", True,
-    float("nan"), float("inf"), datetime.date(2026, 1, 1), ["4"],
+    float("nan"), float("inf"), datetime.date(2026, 1, 1), ["4", "5"],
 ]  # fmt: skip
 
 
