@@ -14,7 +14,7 @@ from prl_tui.runs.overview import Overview
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog
 from prl_tui.tui.run_words import waiting
-from prl_tui.tui.screens.place import Place
+from prl_tui.tui.screens.place import Place, told
 from prl_tui.tui.widgets.log_filter import Shown
 from prl_tui.tui.widgets.log_finder import FilterLine, LogFinder, Purpose
 from prl_tui.tui.widgets.log_pane import screen_is_behind
@@ -43,6 +43,8 @@ class LogPlace(Place):
             tooltip=t("Or the next rank that is shown by itself"),
         ),
         Binding("left_curly_bracket", "entry(-1)", show=False),
+        told("right_curly_bracket", "entry"),
+        told("left_curly_bracket", "entry"),
         Binding("f", "find('only')", t("only lines with …"), show=False, tooltip=t("Show only lines with a text")),
         Binding("F", "find('without')", t("no lines with …"), show=False, tooltip=t("Hide the lines with a text")),
         Binding("y", "copy_log", t("copy the lines in sight"), show=False, tooltip=t("To the terminal's clipboard")),
@@ -120,8 +122,17 @@ class LogPlace(Place):
         self._chose_log = True
         self._show_tab(event.index)
 
+    def _only_log(self) -> bool:
+        """Told to whoever wants another log where there is one only."""
+        alone = len(self.query_one(LogTabs).tabs) < 2
+        if alone:
+            self.prl.tell(t("There is no other log here."))
+        return alone
+
     def action_tab(self, by: int) -> None:
-        """Another log."""
+        """Another log; say where there is none."""
+        if self._only_log():
+            return
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).active + by)
 
@@ -136,7 +147,9 @@ class LogPlace(Place):
             self._show_tab(tabs.active)  # another log, or of the same one other lines
 
     def action_entry(self, by: int) -> None:
-        """The next log, group of logs, or odd one of its row."""
+        """The next log, group of logs, or odd one of its row; say where there is none."""
+        if self._only_log():
+            return
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).beside(by))
 

@@ -38,7 +38,10 @@ ROLE: dict[State, str] = {
 class RunList(Rows):
     """One row a run."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", t("watch"))]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", t("watch")),
+        Binding("enter", "say_none", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__(id="runs")
@@ -168,6 +171,10 @@ class RunList(Rows):
         if action == "choose" and not self.runs:
             return False
         return super().check_action(action, parameters)
+
+    def action_say_none(self) -> None:
+        """Why there is nothing to watch."""
+        cast("PrlApp", self.app).tell(self.none_words())
 
     def _columns(self, wide: bool) -> tuple[int, int, int]:
         """Cells of what, how far and how long: a longer time takes its cells where how far leaves some, else from what."""
