@@ -121,7 +121,7 @@ class Launching:
         return True
 
     def _known(self, session: Session) -> bool:
-        """This box has been looked at; told where it has not."""
+        """Whether the box has been looked at; told where it has not."""
         if session.verdict.facts is None:
             self._app.tell(t("Still looking at this box; try again in a moment."), "warning")
         return session.verdict.facts is not None

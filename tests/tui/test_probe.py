@@ -116,7 +116,7 @@ async def test_t_on_a_box_without_gpus_finds_what_cannot_be_imported(on_program)
         await said(pilot, "The probe found: The trainer cannot be imported")
 
 
-@pytest.mark.parametrize("key, text, why", [
+@pytest.mark.parametrize(("key", "text", "why"), [
     ("steps", "0", "Not tried: steps"),
     ("training_env", "/no/such/env", "Not tried: There is no training environment"),
 ])  # fmt: skip

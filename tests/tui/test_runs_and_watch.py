@@ -30,6 +30,7 @@ from tests.tui.driving import configure, screen, sees, shows, text_of, wait_for
 WIDE, SMALL = (160, 45), (80, 24)
 WAIT = "import time\nwhile True: print('tick', flush=True); time.sleep(0.05)"
 FAILS = "import sys\nprint('all well so far')\nfor n in range(60): print('line', n)\nraise ValueError('[/INST] broke')"
+ALREADY = "ValueError: [/INST] broke – the marked line, in sight already"
 
 
 @pytest.fixture
@@ -341,9 +342,9 @@ def test_what_has_no_room_beside_the_closing_is_left_out_whole():
     assert closing("✓ done   its logs stay in /somewhere", 9, 90) == f"✓ done   its logs stay in /somewhere   {end}"
     assert closing("✓ done   its logs stay in /somewhere", 9, 60) == f"✓ done   {end}"
     cause = "✗ rank 1: a cause longer than the room"
-    assert closing(f"{cause}   d details", 9, 70) == f"{cause}   d details   closes in 9 s"
-    assert closing(f"{cause}   d details", 9, 60) == f"{cause}   closes in 9 s"
-    assert closing(f"{cause}   d details", 9, 40) == "✗ rank 1: a cause longe…   closes in 9 s"
+    assert closing(f"{cause}   d cause", 9, 70) == f"{cause}   d cause   closes in 9 s"
+    assert closing(f"{cause}   d cause", 9, 60) == f"{cause}   closes in 9 s"
+    assert closing(f"{cause}   d cause", 9, 40) == "✗ rank 1: a cause longe…   closes in 9 s"
 
 
 async def test_the_help_names_the_logs_as_their_tabs_do(app, start):
@@ -367,7 +368,7 @@ async def test_details_goes_to_the_first_error_line_and_slash_searches(app, star
         await wait_for(pilot, lambda: "Traceback" in text_of(log), "the first error line in sight")
         assert not told(pilot.app, "in sight already"), "it came into sight"
         await pilot.press("d")
-        await wait_for(pilot, lambda: told(pilot.app, "That line is in sight already: the marked one."), "why not")
+        await wait_for(pilot, lambda: told(pilot.app, ALREADY), "which, and why not")
         await pilot.press("slash")
         await wait_for(pilot, lambda: place.query("#finder"), "the finder")
         await pilot.press(*"line", "space", "7", "enter")
@@ -382,7 +383,7 @@ async def test_details_of_a_cause_that_is_in_sight_say_so_until_another_pane_has
         log = place.query_one(LogView)
         await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(log), "its line")
         await pilot.press("d")
-        await wait_for(pilot, lambda: told(pilot.app, "That line is in sight already"), "the sentence")
+        await wait_for(pilot, lambda: told(pilot.app, ALREADY), "the sentence")
         assert log.current_line is not None, "and the line is marked"
         pilot.app.clear_notifications()
         await pilot.press("1", "d")

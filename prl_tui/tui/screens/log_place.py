@@ -13,6 +13,7 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog
+from prl_tui.tui.cells import fit
 from prl_tui.tui.run_words import waiting
 from prl_tui.tui.screens.place import Place, told
 from prl_tui.tui.widgets.log_filter import Shown
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from prl_tui.machine import viewer
 
+_TOLD = 160
+"""Cells of a cause in a notice."""
 SILENT = 30
 """Looks at a log without anything new after which only each third one is made."""
 
@@ -45,14 +48,28 @@ class LogPlace(Place):
         Binding("left_curly_bracket", "entry(-1)", show=False),
         told("right_curly_bracket", "entry"),
         told("left_curly_bracket", "entry"),
-        Binding("f", "find('only')", t("only lines with …"), show=False, tooltip=t("Show only lines with a text")),
-        Binding("F", "find('without')", t("no lines with …"), show=False, tooltip=t("Hide the lines with a text")),
+        Binding(
+            "f",
+            "find('only')",
+            t("only lines with …"),
+            show=False,
+            tooltip=t("Filter: show lines with a text or a regex, re:…"),
+        ),
+        Binding(
+            "F",
+            "find('without')",
+            t("no lines with …"),
+            show=False,
+            tooltip=t("Filter: hide lines with a text or a regex, re:…"),
+        ),
         Binding("y", "copy_log", t("copy the lines in sight"), show=False, tooltip=t("To the terminal's clipboard")),
         Binding("Y", "copy_log(True)", t("copy the line found"), show=False, tooltip=t("To the terminal's clipboard")),
         Binding("o", "open_log('pager')", t("open in $PAGER"), show=False, tooltip=t("The log's file, at this line")),
         Binding("v", "open_log('editor')", t("open in $EDITOR"), show=False, tooltip=t("The log's file, at this line")),
         Binding("s", "save_log", t("save the log"), show=False, tooltip=t("The lines that are shown, to a file")),
-        Binding("l", "level", t("lines by level"), show=False, tooltip=t("All, errors, warnings too, info too")),
+        Binding(
+            "l", "level", t("lines by level"), show=False, tooltip=t("Filter: all, errors, warnings too, info too")
+        ),
     ]
 
     def __init__(self, folder: RunFolder) -> None:
@@ -182,8 +199,13 @@ class LogPlace(Place):
     def _arrived(self) -> None:
         """Somebody asked for a fault: where nothing has moved, say that it is the line that is marked."""
         came_from, self._came_from = self._came_from, None
-        if came_from is not None and came_from == self.in_sight():
-            self.prl.tell(t("That line is in sight already: the marked one."))
+        if came_from is None or came_from != self.in_sight():
+            return
+        view, cause = self.query_one(LogView), self._one.cause if self._one is not None else None
+        words = (
+            cause.words() if cause is not None and cause.path else dict(view.in_sight()).get(view.current_line or 0, "")
+        )
+        self.prl.tell(t("{cause} – the marked line, in sight already", cause=fit(words.strip(), _TOLD).rstrip()))
 
     def on_unmount(self) -> None:
         """Give the files back."""
