@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from prl_tui.core.config import Source
+from prl_tui.export.model import header
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
@@ -183,14 +185,19 @@ async def test_the_run_that_was_opened_has_the_cursor_when_the_list_comes_back(a
 
 
 async def test_o_puts_a_runs_settings_into_the_form(app, start):
-    async with app().run_test(size=SMALL) as pilot:
-        folder = start("print(1)", values={"max_steps": "7"}, sources={"max_steps": "form"})
+    async with app().run_test(size=WIDE) as pilot:
+        folder = start("print(1)", values={"max_steps": "7"}, sources={"max_steps": "set"})
         await wait_for(pilot, lambda: over(folder), "its end")
         place = await runs_screen(pilot)
         await wait_for(pilot, lambda: place.rows.runs, "the run")
         await pilot.press("o")
         place = await configure(pilot)
-        assert place.session.config.number("max_steps") == 7
+        config = place.session.config
+        assert config.number("max_steps") == 7
+        assert (config.settings["max_steps"].source, config.settings["max_steps"].origin) == (Source.RUN, folder.id)
+        assert f"7  (run {folder.id})" in "\n".join(header(place.session.verdict.plan)), "a script says it too"
+        place.form.go_to("max_steps")
+        await wait_for(pilot, lambda: f"run {folder.id}" in text_of(place.form), "where the value came from")
 
 
 async def test_sweep_asks_with_the_safe_answer_first_and_ends_what_outlived_its_run(app, start):

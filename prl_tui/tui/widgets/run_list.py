@@ -216,12 +216,16 @@ class RunList(Rows):
         """When each began, if that fits into cells that no other column needs: the day and the time, else one of them."""
         what, far, took, _ = found
         beside = width - (_ID + _STATE + what + 1 + far + took)
-        from_far, from_what = max(0, far - self._longest[0] - 1), max(0, what - self._longest[2])
+        free = (far - self._longest[0] - 1, took - self._longest[1], what - self._longest[2])
         for start in (cells + 1 for cells in self._longest[3:]):
             missing = start - beside
-            if missing <= from_far + from_what:
-                taken = max(0, min(from_far, missing))
-                return Columns(what - max(0, missing - taken), far - taken, took, start)
+            if missing > sum(max(0, cells) for cells in free):
+                continue
+            given = []
+            for cells in free:
+                given.append(max(0, min(cells, missing)))
+                missing -= given[-1]
+            return Columns(what - given[2], far - given[0], took - given[1], start)
         return found
 
     def _changed(self, one: Overview) -> str:
