@@ -513,12 +513,12 @@ async def test_a_log_and_a_folder_of_metrics_say_what_they_are(app, tmp_path):
 
 def test_the_column_of_a_time_takes_what_it_needs():
     rows = RunList()
-    assert rows._columns(False) == (20, 21, 9)
-    rows._longest = (16, 11)  # 200 / 200  100 %, and minutes with seconds in Chinese
-    assert rows._columns(False) == (20, 19, 11)
-    rows._longest = (21, 11)
-    assert rows._columns(False) == (18, 21, 11)
-    assert rows._columns(True) == (33, 21, 12)
+    assert rows._columns(100)[:3] == (20, 21, 9)
+    rows._longest = (16, 11, 0, 0, 0)  # 200 / 200  100 %, and minutes with seconds in Chinese
+    assert rows._columns(100)[:3] == (20, 19, 11)
+    rows._longest = (21, 11, 0, 0, 0)
+    assert rows._columns(100)[:3] == (18, 21, 11)
+    assert rows._columns(160)[:3] == (33, 21, 12)
 
 
 RANKS = """
