@@ -88,14 +88,33 @@ class _Counted:
 
 
 def _closed_up(found: str, shown: Mapping[str, Any]) -> str:
-    """A translation without the blank that stands for a thin one, where a value brings full-width punctuation there."""
+    """A translation without the blank that stands for a thin one, where a value brings full-width punctuation there.
+
+    So it is between two Chinese characters where the value is one of our own words: behind a path the blank shows its end.
+    """
     for name, value in shown.items():
-        if isinstance(value, str) and value:
-            if value[-1] in _WIDE:
-                found = found.replace(f"{{{name}}} ", f"{{{name}}}")
-            if value[0] in _WIDE:
-                found = found.replace(f" {{{name}}}", f"{{{name}}}")
+        if not isinstance(value, str) or not value:
+            continue
+        place, own = f"{{{name}}}", name in _OWN_WORDS
+        if value[-1] in _WIDE or (own and _is_chinese(value[-1]) and _is_chinese(_beside(found, f"{place} ", 0))):
+            found = found.replace(f"{place} ", place)
+        if value[0] in _WIDE or (own and _is_chinese(value[0]) and _is_chinese(_beside(found, f" {place}", -1))):
+            found = found.replace(f" {place}", place)
     return found
+
+
+def _beside(found: str, part: str, side: int) -> str:
+    """The character behind (0) or before (-1) a part of a sentence; "" where there is none."""
+    before, there, behind = found.partition(part)
+    return (behind[:1] if side == 0 else before[-1:]) if there else ""
+
+
+def _is_chinese(character: str) -> bool:
+    return "\u4e00" <= character <= "\u9fff"
+
+
+_OWN_WORDS = frozenset({"age", "label", "time", "words"})
+"""Placeholders whose values are times (`33 秒`), labels and other words of this program's own."""
 
 
 _WIDE = frozenset("（），。：；！？、“”")

@@ -150,6 +150,9 @@ def check(args: argparse.Namespace) -> int:
     if args.probe:
         from prl_tui.cli import probing
 
+        first = next((finding for finding in report.findings if finding.severity == "error"), None)
+        if first is not None:
+            print(t("not probed: {reason}", reason=visible(first.message)), file=sys.stderr)
         report = probing.probed(report)
     if args.json:
         from prl_tui.core import report_json

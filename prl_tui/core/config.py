@@ -21,10 +21,11 @@ class Source(enum.IntEnum):
     DEFAULT = 0
     PRESET = 1
     FILE = 2
-    ENVIRONMENT = 3
-    SET = 4
-    FORM = 5
-    FIX = 6
+    RUN = 3
+    ENVIRONMENT = 4
+    SET = 5
+    FORM = 6
+    FIX = 7
 
     @property
     def word(self) -> str:
@@ -41,7 +42,7 @@ class Setting(Value):
     """What somebody typed, or the value as text."""
     source: Source
     origin: str = ""
-    """The file or the environment variable."""
+    """The file, the run's id or the environment variable."""
     problem: str = ""
     """One sentence when the value is wrong."""
     secret: bool = False

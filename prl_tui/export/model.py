@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from prl_tui import __version__
 from prl_tui.core import seal
+from prl_tui.core.config import Setting, Source
 from prl_tui.core.config_file import digest
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
@@ -75,9 +76,14 @@ def header(plan: LaunchPlan) -> list[str]:
     base = config.baseline()
     for key in config.changed():
         old, new = base.text(key) or "–", config.text(key) or "–"
-        lines.append(one_line(f"  {key}: {old} → {new}  ({config.settings[key].source.word})"))
+        lines.append(one_line(f"  {key}: {old} → {new}  ({_origin(config.settings[key])})"))
     lines.append(f"config sha256: {digest(config)}")
     return lines
+
+
+def _origin(setting: Setting) -> str:
+    """Who changed a value, of a run's which one."""
+    return f"run {setting.origin}" if setting.source is Source.RUN and setting.origin else setting.source.word
 
 
 def one_line(text: str) -> str:

@@ -187,6 +187,8 @@ def describe(
         source, seen = (folder.metrics or folder.log or folder.path).name, bare.status(view)
     else:
         seen = status(folder, training_done=view.done, logged=view.progress is not None)
+    if seen.stopped_by_person and (view.interrupted or seen.state == "stopping"):
+        view = replace(view, errors=view.own_errors)  # how a program ends that was asked to is no failure of it
     failed = seen.state in {"failed", "finished-with-exit-error"} and not seen.detail
     if isinstance(folder, BareRun):
         failed = bool(view.errors) and not view.done

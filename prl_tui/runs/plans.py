@@ -223,4 +223,4 @@ def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:
     changed.update(
         dict.fromkeys(key for key in (unset if isinstance(unset, list) else ()) if key in config.recipe.by_key)
     )
-    return config.with_values(changed, Source.FILE, dict.fromkeys(changed, str(info.get("id", ""))))
+    return config.with_values(changed, Source.RUN, dict.fromkeys(changed, str(info.get("id", ""))))

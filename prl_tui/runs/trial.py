@@ -44,11 +44,15 @@ def run(
     on_step: Callable[[str], None] | None = None,
     cancelled: threading.Event | None = None,
     around: Mapping[str, str] | None = None,
+    gpus: bool = True,
 ) -> Trial:
-    """Try it. `on_step` hears each step as it begins; `cancelled` ends it early. Never raises for what happens there."""
+    """Try it. `on_step` hears each step as it begins; `cancelled` ends it early. Never raises for what happens there.
+
+    Without `gpus` torch is not asked for any: the box is known to have none, and the rest can be tried all the same.
+    """
     with tempfile.TemporaryDirectory(prefix="prl-trial-", ignore_cleanup_errors=True) as folder:
         try:
-            return _Child(plan, here, Path(folder), around).until_end(deadline, on_step, cancelled)
+            return _Child(plan, here, Path(folder), around, gpus).until_end(deadline, on_step, cancelled)
         except LaunchError as error:
             return Trial("unstartable", words=(error.sentence,))
         except OSError as error:
@@ -58,14 +62,16 @@ def run(
 class _Child:
     """The process and its files."""
 
-    def __init__(self, plan: LaunchPlan, here: Path, folder: Path, around: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, plan: LaunchPlan, here: Path, folder: Path, around: Mapping[str, str] | None, gpus: bool
+    ) -> None:
         self._result, self._output = folder / "result.jsonl", folder / "output"
         self._result.touch()
         scratch = folder / "scratch"
         scratch.mkdir()
         prefix, added, cwd = plans.place(plan, here, around)
         order = folder / "order.json"
-        order.write_text(json.dumps(order_of(plan, cwd, scratch)), "utf-8")
+        order.write_text(json.dumps(order_of(plan, cwd, scratch, gpus)), "utf-8")
         command = [*prefix, _python(plan), "-u", str(_CHILD), str(order), str(self._result)]
         self._env = {**(os.environ if around is None else around), **dict(added), **dict(plan.env)}
         self._env["WANDB_MODE"] = "disabled"
@@ -147,7 +153,7 @@ def _python(plan: LaunchPlan) -> str:
     return str(found) if found is not None else "python"
 
 
-def order_of(plan: LaunchPlan, cwd: Path, scratch: Path) -> dict[str, object]:
+def order_of(plan: LaunchPlan, cwd: Path, scratch: Path, gpus: bool = True) -> dict[str, object]:
     """What the child is to try: which module or script, with which flags, in a world of how many ranks."""
     config = plan.config
     program = config.recipe.data.program[plan.launcher]
@@ -165,7 +171,7 @@ def order_of(plan: LaunchPlan, cwd: Path, scratch: Path) -> dict[str, object]:
         "script": str(cwd / program.script) if known and program.script.endswith(".py") else "",
         "world": local * (config.number("nnodes") or 1),
         "local_world": local,
-        "gpus": assess.needs_gpu(config),
+        "gpus": gpus and assess.needs_gpu(config),
         "scratch": str(scratch),
         "argv": list(plan.argv),
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from prl_tui import steady
 from prl_tui.telemetry.console_dicts import find_dicts
-from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
+from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, FirstErrors
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.followed_tail import Frame, FrameTail
 from prl_tui.telemetry.metrics import MetricRow, MetricTable, row_of
@@ -86,6 +86,11 @@ class ConsoleReader:
         """When a file last changed, in seconds since the epoch; None before there is one."""
         return max((tail.modified for tail in self._tails if tail.modified is not None), default=None)
 
+    @property
+    def errors(self) -> dict[Path, ErrorMark]:
+        """The first line of each file that looks like an error, of those that have one."""
+        return {path: found.first for path, found in self.first_errors.items() if found.first is not None}
+
     def poll(self, budget: int = 4 << 20, ended: bool = False) -> bool:
         """Read at most `budget` new bytes of each file; whether they told anything.
 
@@ -116,7 +121,8 @@ class ConsoleReader:
         self.table = MetricTable()
         self.bar = TrainingBar(self._format.bars)
         self.milestones = Milestones(self._format.anchors)
-        self.errors: dict[Path, ErrorMark] = {}
+        self.first_errors = {path: FirstErrors() for path in self.paths}
+        """Of each file."""
         self._waiting: list[MetricRow] = []
         self._ahead: dict[int, Frame] = {}
         self._live = False
@@ -146,9 +152,7 @@ class ConsoleReader:
         told = False
         now = self._clock() if self._live else None
         for rank, part, text in _by_rank(frame.text):
-            if path not in self.errors and is_error(text):
-                self.errors[path] = ErrorMark(path, frame.line, text.strip()[:400])
-                told = True
+            told |= self.first_errors[path].take(path, frame.line, text)
             if rank == 0:
                 told |= self._take_bar(part, text)
                 told |= self._take_metrics(text)

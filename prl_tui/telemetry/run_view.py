@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from prl_tui import reasons, steady
 from prl_tui.telemetry import silent_ranks
 from prl_tui.telemetry.console import ConsoleFormat, ConsoleReader
-from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, is_error
+from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, FirstErrors
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.followed_tail import FrameTail
 from prl_tui.telemetry.kept import Kept
@@ -26,7 +26,7 @@ from prl_tui.telemetry.progress import Pace, Progress, progress_of
 from prl_tui.telemetry.rank_logs import RankLog, find_rank_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from prl_tui.telemetry.milestones import Checkpoint
     from prl_tui.telemetry.series import Series
@@ -64,6 +64,11 @@ class RunView:
     """Local ranks that stopped to write while the others went on."""
     errors: tuple[ErrorMark, ...] = ()
     """The first error-like line of each file, the console first, then by rank."""
+    own_errors: tuple[ErrorMark, ...] = ()
+    """The same of what no SIGINT or SIGTERM asked for; ranks may fail because others have gone, so theirs only where
+    the console, which has everything in the order in which it came, shows one too."""
+    interrupted: bool = False
+    """A signal ended something before any other error came."""
     done: bool = False
     """The training is over: the program said so, or its closing row came after a checkpoint of the very last step
     (torchrun ends the rank that would say so when another one dies on its way out)."""
@@ -212,7 +217,8 @@ class RunReader:
         train = table.last.get("train")
         progress = progress_of(train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch)
         stepping = train is not None or (progress is not None and progress.step > 0)
-        marks = [*console.errors.values(), *(file.mark for file in self._rank_files.values())]
+        told, ranks = list(console.first_errors.values()), [file.errors for file in self._rank_files.values()]
+        own = [one.own for one in told] if any(one.own for one in told) else []
         named = console.milestones.ordered_checkpoints()
         files: list[_Watched] = [console, *self._rank_files.values(), *([metrics] if metrics else [])]
         last_output = max((file.modified for file in files if file.modified is not None), default=None)
@@ -230,7 +236,9 @@ class RunReader:
             facts=MappingProxyType(dict(console.milestones.facts)),
             ranks=self._ranks,
             silent=silent_ranks.silent(self._written()) if not ended else (),
-            errors=tuple({mark.path: mark for mark in marks if mark is not None}.values()),
+            errors=_marks([one.first for one in (*told, *ranks)]),
+            own_errors=_marks([*own, *(one.own for one in ranks)]) if own else (),
+            interrupted=any(one.interrupted for one in told),
             done="done" in console.milestones.lines or _trained(table, named),
             last_output=last_output,
             heard_at=self._heard_at(last_output),
@@ -246,6 +254,11 @@ class RunReader:
             age = max(0.0, time.time() - last_output) if last_output is not None else None
             self._heard = last_output, None if age is None else self._clock() - age
         return self._heard[1]
+
+
+def _marks(found: Iterable[ErrorMark | None]) -> tuple[ErrorMark, ...]:
+    """One of each file: rank 0's may be the console."""
+    return tuple({mark.path: mark for mark in found if mark is not None}.values())
 
 
 def _trained(table: MetricTable, checkpoints: tuple[Checkpoint, ...]) -> bool:
@@ -291,16 +304,16 @@ class _PaceOfTable:
 
 
 class _FirstError:
-    """Looks for the first error-like line of a rank's file, then only for its age."""
+    """Looks for the first errors of a rank's file, then only for its age."""
 
     def __init__(self, path: Path, short: bool) -> None:
-        self.mark: ErrorMark | None = None
+        self.errors = FirstErrors()
         self._tail = FrameTail(path, _ERRORS, short=short)
 
     @property
     def behind(self) -> bool:
         """Whether there is more to be searched."""
-        return self.mark is None and self._tail.behind
+        return not self.errors.settled and self._tail.behind
 
     @property
     def modified(self) -> float | None:
@@ -318,11 +331,9 @@ class _FirstError:
         return (self._tail.problem,) if self._tail.problem else ()
 
     def poll(self, budget: int) -> None:
-        """Read at most `budget` new bytes, as long as no error was found."""
-        for frame in self._tail.poll(0 if self.mark else budget):
-            text = plain(frame.text)
-            if self.mark is None and is_error(text):
-                self.mark = ErrorMark(self._tail.path, frame.line, text.strip()[:400])
+        """Read at most `budget` new bytes, as long as more of them may tell something."""
+        for frame in self._tail.poll(0 if self.errors.settled else budget):
+            self.errors.take(self._tail.path, frame.line, plain(frame.text))
 
     def close(self) -> None:
         """Give the file descriptor back."""

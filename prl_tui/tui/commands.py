@@ -51,7 +51,7 @@ def _actions(app: PrlApp, node: Widget, seen: set[str]) -> Iterable[SystemComman
     """Of a widget's keys those that can do something now, each description once."""
     for bindings in node._bindings.key_to_bindings.values():
         for one in bindings:
-            if app._check_action_state(one.action, node) is False:
+            if not app._check_action_state(one.action, node):
                 continue  # its key only says why it cannot be done
             if one.description and one.description not in seen and not one.action.startswith(NOT_LISTED):
                 seen.add(one.description)

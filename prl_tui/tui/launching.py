@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from prl_tui import reasons
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Report
 from prl_tui.core.plan import LaunchPlan, build
+from prl_tui.core.trial import HINDERS
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 
@@ -38,6 +39,8 @@ class Probe:
     findings: tuple[Finding, ...] | None = None
     """None while it runs."""
     cancelled: threading.Event = field(default_factory=threading.Event)
+    gpus: bool = True
+    """Whether torch is asked for its GPUs too: not on a box that has none."""
 
     @property
     def running(self) -> bool:
@@ -46,8 +49,8 @@ class Probe:
 
     @property
     def passed(self) -> bool:
-        """It ended without an error."""
-        return self.findings is not None and not any(one.severity == "error" for one in self.findings)
+        """All of it was tried, and it ended without an error."""
+        return self.gpus and self.findings is not None and not any(one.severity == "error" for one in self.findings)
 
     def words(self) -> str:
         """What it waits for and since when; "" when it does not run."""
@@ -78,16 +81,29 @@ class Launching:
         if tried is not None and tried.running:
             self._app.tell(tried.words())
         elif probe and not (tried is not None and tried.passed):
-            self.probe(session, lambda: self._ask(session, smoke))
+            self._probe(session, Probe(session.config), lambda: self._ask(session, smoke))
         else:
             self._ask(session, smoke)
 
-    def probe(self, session: Session, then: Callable[[], None] | None = None) -> None:
-        """Try the program in its environment, on a thread; `then` follows if nothing was found against it."""
-        if not self._may(session) or (session.probe is not None and session.probe.running):
+    def probe(self, session: Session) -> None:
+        """Only try the program in its environment: as much of it as this box allows."""
+        verdict = session.verdict
+        if not self._known(session):
             return
-        config, plan = session.config, session.verdict.plan
-        made = Probe(config)
+        if session.probe is not None and session.probe.running:
+            self._app.tell(session.probe.words())
+            return
+        hinders = [*verdict.report.findings, *(one for one in verdict.on_box if one.code in HINDERS)]
+        first = _first_error(hinders)
+        if first is not None:
+            self._app.tell(t("Not tried: {reason}", reason=first.message), "error")
+            return
+        without = verdict.facts is not None and verdict.facts.node_gpus == 0
+        self._probe(session, Probe(session.config, gpus=not without))
+
+    def _probe(self, session: Session, made: Probe, then: Callable[[], None] | None = None) -> None:
+        """Try the program, on a thread; `then` follows if nothing was found against it."""
+        plan = session.verdict.plan
         session.begin_probe(made)
 
         def work() -> None:
@@ -104,14 +120,18 @@ class Launching:
         session.probe.cancelled.set()
         return True
 
+    def _known(self, session: Session) -> bool:
+        """Whether the box has been looked at; told where it has not."""
+        if session.verdict.facts is None:
+            self._app.tell(t("Still looking at this box; try again in a moment."), "warning")
+        return session.verdict.facts is not None
+
     def _may(self, session: Session) -> bool:
         """Nothing but an earlier probe's finding stands against a launch; that one is tried again."""
         verdict = session.verdict
-        if verdict.facts is None:
-            self._app.tell(t("Still looking at this box; try again in a moment."), "warning")
+        if not self._known(session):
             return False
-        known = [*verdict.report.findings, *verdict.on_box]
-        first = next((finding for finding in known if finding.severity == "error"), None)
+        first = _first_error([*verdict.report.findings, *verdict.on_box])
         if first is not None:
             self._app.tell(t("Not launched: {reason}", reason=first.message), "error")
         return first is None
@@ -121,18 +141,19 @@ class Launching:
     ) -> None:
         made.findings = found
         if session.probe is not made:  # another field was changed meanwhile
-            self._app.tell(t("The config has changed since the probe began; nothing was launched."))
+            void = t("The config has changed since the probe began; what it found is of the old one.")
+            launch = t("The config has changed since the probe began; nothing was launched.")
+            self._app.tell(launch if then is not None else void)
             return
         session.probe_ended()
         self._app.refresh_place()
-        errors = [finding for finding in found if finding.severity == "error"]
-        if errors:
-            told = t("The probe found: {reason}", reason=errors[0].message)
-            self._app.tell(told, "error")
+        error = _first_error(found)
+        if error is not None:
+            self._app.tell(t("The probe found: {reason}", reason=error.message), "error")
         elif then is not None:
             then()
         else:
-            self._app.tell(t("The probe found nothing against a launch."))
+            self._app.tell(_passed(made, _first_error(session.verdict.on_box)))
 
     def _ask(self, session: Session, smoke: bool) -> None:
         """A warning is asked about first."""
@@ -188,6 +209,21 @@ class Launching:
         self._app.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)
 
 
+def _first_error(found: Iterable[Finding]) -> Finding | None:
+    return next((finding for finding in found if finding.severity == "error"), None)
+
+
+def _passed(made: Probe, left: Finding | None) -> str:
+    """What a probe without errors says; `left`: what stands against a launch on this box all the same."""
+    if left is None:
+        return t("The probe found nothing against a launch.")
+    if not made.gpus:
+        return t(
+            "Imports and command are fine as far as they can be tried without a GPU. {reason}", reason=left.message
+        )
+    return t("Imports and command are fine, and a launch here is not possible yet. {reason}", reason=left.message)
+
+
 def _short(report: Report, facts: Facts) -> Job:
     """The job of a smoke test; its own log says how long it is."""
     from prl_tui.runs import plans
@@ -204,4 +240,6 @@ def _run(plan: LaunchPlan, made: Probe) -> tuple[Finding, ...]:
     def tell(step: str) -> None:
         made.step = step
 
-    return trials.findings(made.config, trial.run(plan, paths.here(), on_step=tell, cancelled=made.cancelled))
+    return trials.findings(
+        made.config, trial.run(plan, paths.here(), on_step=tell, cancelled=made.cancelled, gpus=made.gpus)
+    )

@@ -194,10 +194,10 @@ def _failure(one: Overview) -> str:
     """Why it died: the cause, else the first error line, else what is known of its end."""
     code = t("exit code {code}", code=one.status.exit_code)
     if one.cause is not None:
-        return f"✗ {safe(one.cause.words())}   d {t('details')}" + (f"   {one.why}" if one.why else "")
+        return f"✗ {safe(one.cause.words())}   d {t('cause')}" + (f"   {one.why}" if one.why else "")
     if one.view.errors:
         mark = next((m for m in one.view.errors if m.path != one.folder.output), one.view.errors[0])
-        return f"✗ {t('{place}: {words}', place=code, words=safe(mark.text))}   d {t('details')}"
+        return f"✗ {t('{place}: {words}', place=code, words=safe(mark.text))}   d {t('cause')}"
     said = t("{code}. {detail}", code=code, detail=one.status.detail)
     return "✗ " + (t("{place}: {words}", place=said, words=one.why) if one.why else said)
 

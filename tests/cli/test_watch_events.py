@@ -74,6 +74,26 @@ def test_a_failure_has_its_error_and_its_cause(start, cli):
     assert events[-1]["cause"]["text"] == "ValueError: the reward is not finite"
 
 
+SEES = "import logging, traceback\ntry: 1 / 0\nexcept Exception: traceback.print_exc()\n"
+
+
+@pytest.mark.parametrize(("before", "told"), [("", []), (SEES, ["ZeroDivisionError"])])
+def test_how_a_run_ends_that_was_stopped_is_no_error_and_what_came_before_is_one(start, cli, before, told):
+    folder = start(after=before + "print('now', flush=True)\ntime.sleep(600)")
+    until(lambda: "now" in folder.output.read_text(), "its rows")
+    stop.stop(folder, Grace(20, 20))
+    assert stop.wait(folder, 20)
+    text = folder.output.read_text()
+    assert "KeyboardInterrupt" in text
+    done = cli("watch", folder.id, "--json")
+    errors = [event for event in events_of(done) if event["event"] == "error"]
+    assert len(errors) == len(told)
+    for event, name in zip(errors, told, strict=True):
+        assert text.split("\n")[event["line"] - 1].startswith("Traceback")
+        assert name in text
+    assert not overview.overview(folder).view.errors or told
+
+
 def test_a_step_that_is_reached_leaves_with_0_while_the_run_goes_on(start, cli):
     folder = start(after="time.sleep(600)", total=100)
     done = cli("watch", folder.id, "--exit-on", "step=3")

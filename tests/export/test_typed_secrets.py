@@ -50,7 +50,7 @@ def refused(config: RunConfig, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", [Source.PRESET, Source.FILE, Source.ENVIRONMENT, Source.SET, Source.FORM, Source.FIX]
+    "source", [Source.PRESET, Source.FILE, Source.RUN, Source.ENVIRONMENT, Source.SET, Source.FORM, Source.FIX]
 )
 @pytest.mark.parametrize("value", SECRETS)
 def test_a_secret_by_its_look_is_kept_in_no_field(value: str, source: Source) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from prl_tui.runs import launcher, stop
+from prl_tui.runs import launcher, overview, stop
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.state import status
 from tests.runs.helpers import PROGRAMS, ended, exit_record, is_living, supervisor_of, until
@@ -48,6 +48,8 @@ def test_every_rank_has_its_own_log_and_output_log_has_all_with_their_rank(gloo)
     seen = status(folder)
     assert (seen.state, seen.stopped_by_person) == ("stopped", True)
     assert exit_record(folder).stop_stage == "interrupt"
+    assert "KeyboardInterrupt" in folder.output.read_text()
+    assert overview.overview(folder).view.errors == (), "how the ranks ended is no failure of theirs"
     assert exit_record(folder).killed == 0
 
 

@@ -70,7 +70,7 @@ async def test_an_ended_run_offers_no_stop_and_the_key_says_why(app, start):
         folder = start("import time\nprint('here', flush=True)\nwhile True: time.sleep(0.05)")
         await watch(pilot, folder)
         await wait_for(pilot, lambda: "x stop" in last(pilot), "stop, while it runs")
-        assert "d details" not in last(pilot), "nothing has failed"
+        assert "d cause" not in last(pilot), "nothing has failed"
         stop.stop(folder, stop.Grace(interrupt=0.0, terminate=0.1), by="test")
         await wait_for(pilot, lambda: over(folder) and "x stop" not in last(pilot), "no stop any more")
         await wait_for(pilot, lambda: not pilot.app.screen.offers("stacks"), "that it is told as ended")
@@ -113,7 +113,7 @@ async def test_a_log_that_nobody_here_started_offers_what_a_log_can(app, tmp_pat
     async with app().run_test(size=(160, 45)) as pilot:
         await watch(pilot, bare.find(str(tmp_path / "night.log"), tmp_path))
         await wait_for(pilot, lambda: "/ find" in last(pilot) and pilot.app.screen._one, "its keys")
-        assert not {"stop", "details", "[ ]"} & set(last(pilot).split())
+        assert not {"stop", "cause", "[ ]"} & set(last(pilot).split())
         health = text_of(pilot.app.screen.query_one("#health"))
         assert health.strip() == "· no training step in its log so far   · prl-tui did not start it: read only"
         titles = [one.title for one in pilot.app.get_system_commands(pilot.app.screen)]

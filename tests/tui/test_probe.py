@@ -20,8 +20,9 @@ from tests.tui.driving import App, configure, screen, text_of, wait_for
 def on_program(tmp_path, config_dir, monkeypatch):
     """The app on a program that imports a module with this text."""
 
-    def make(module, smoke=""):
-        (config_dir / "odd.toml").write_text(odd_program.recipe(smoke + odd_program.STEPS))
+    def make(module, smoke="", gpu=False):
+        text = odd_program.recipe(smoke + odd_program.STEPS)
+        (config_dir / "odd.toml").write_text(text.replace("needs_gpu = false", f"needs_gpu = {str(gpu).lower()}"))
         (tmp_path / "train.py").write_text("import odd_module\nprint('ran', flush=True)\n")
         (tmp_path / "odd_module.py").write_text(module)
         monkeypatch.chdir(tmp_path)
@@ -80,6 +81,64 @@ async def test_a_changed_config_makes_a_probe_of_the_old_one_void(on_program):
         )
         assert "nothing was launched" in told[0]
         assert runs() == []
+
+
+NPROC = """
+[[field]]
+key = "nproc_per_node"
+type = "int"
+group = "launch"
+label = { en = "processes" }
+default = 2
+"""
+
+
+async def said(pilot, words):
+    return await wait_for(pilot, lambda: [n.message for n in pilot.app._notifications if words in n.message], words)
+
+
+async def test_t_on_a_box_without_gpus_tries_what_needs_none_and_says_what_it_did_not(on_program):
+    async with on_program("VALUE = 1\n", NPROC, gpu=True).run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        await pilot.press("t")
+        (told,) = await said(pilot, "as far as they can be tried without a GPU")
+        assert "The node has no GPU" in told
+        assert place.session.probe.findings == (), "torch was not asked for GPUs that are known not to be there"
+        assert not place.session.probe.passed, "a launch asks for the GPUs once there are some"
+        await pilot.press("l")
+        await said(pilot, "Not launched: The node has no GPU")
+
+
+async def test_t_on_a_box_without_gpus_finds_what_cannot_be_imported(on_program):
+    async with on_program("import no_such_engine\n", NPROC, gpu=True).run_test(size=(120, 40)) as pilot:
+        await configure(pilot)
+        await pilot.press("t")
+        await said(pilot, "The probe found: The trainer cannot be imported")
+
+
+@pytest.mark.parametrize(("key", "text", "why"), [
+    ("steps", "0", "Not tried: steps"),
+    ("training_env", "/no/such/env", "Not tried: There is no training environment"),
+])  # fmt: skip
+async def test_t_that_tries_nothing_speaks_of_no_launch(on_program, key, text, why):
+    async with on_program("VALUE = 1\n").run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        place.session.set_text(key, text)
+        place.update()
+        await wait_for(pilot, lambda: not place.session.verdict.can_launch and not place.still_looking, "what is wrong")
+        await pilot.press("t")
+        await said(pilot, why)
+        assert not [n for n in pilot.app._notifications if "aunch" in n.message]
+
+
+async def test_a_trial_of_a_config_that_was_changed_speaks_of_no_launch(on_program):
+    async with on_program("import time\ntime.sleep(1.5)\n").run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        await pilot.press("t")
+        await wait_for(pilot, lambda: place.session.probe is not None, "the probe")
+        place.session.set_text("steps", "5")
+        (told,) = await said(pilot, "changed")
+        assert "launch" not in told
 
 
 async def test_the_probe_can_be_left_out(on_program):

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from prl_tui.core.config import Source
+from prl_tui.export.model import header
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
@@ -30,6 +32,7 @@ from tests.tui.driving import configure, screen, sees, shows, text_of, wait_for
 WIDE, SMALL = (160, 45), (80, 24)
 WAIT = "import time\nwhile True: print('tick', flush=True); time.sleep(0.05)"
 FAILS = "import sys\nprint('all well so far')\nfor n in range(60): print('line', n)\nraise ValueError('[/INST] broke')"
+ALREADY = "ValueError: [/INST] broke – the marked line, in sight already"
 
 
 @pytest.fixture
@@ -182,14 +185,19 @@ async def test_the_run_that_was_opened_has_the_cursor_when_the_list_comes_back(a
 
 
 async def test_o_puts_a_runs_settings_into_the_form(app, start):
-    async with app().run_test(size=SMALL) as pilot:
-        folder = start("print(1)", values={"max_steps": "7"}, sources={"max_steps": "form"})
+    async with app().run_test(size=WIDE) as pilot:
+        folder = start("print(1)", values={"max_steps": "7"}, sources={"max_steps": "set"})
         await wait_for(pilot, lambda: over(folder), "its end")
         place = await runs_screen(pilot)
         await wait_for(pilot, lambda: place.rows.runs, "the run")
         await pilot.press("o")
         place = await configure(pilot)
-        assert place.session.config.number("max_steps") == 7
+        config = place.session.config
+        assert config.number("max_steps") == 7
+        assert (config.settings["max_steps"].source, config.settings["max_steps"].origin) == (Source.RUN, folder.id)
+        assert f"7  (run {folder.id})" in "\n".join(header(place.session.verdict.plan)), "a script says it too"
+        place.form.go_to("max_steps")
+        await wait_for(pilot, lambda: f"run {folder.id}" in text_of(place.form), "where the value came from")
 
 
 async def test_sweep_asks_with_the_safe_answer_first_and_ends_what_outlived_its_run(app, start):
@@ -341,9 +349,9 @@ def test_what_has_no_room_beside_the_closing_is_left_out_whole():
     assert closing("✓ done   its logs stay in /somewhere", 9, 90) == f"✓ done   its logs stay in /somewhere   {end}"
     assert closing("✓ done   its logs stay in /somewhere", 9, 60) == f"✓ done   {end}"
     cause = "✗ rank 1: a cause longer than the room"
-    assert closing(f"{cause}   d details", 9, 70) == f"{cause}   d details   closes in 9 s"
-    assert closing(f"{cause}   d details", 9, 60) == f"{cause}   closes in 9 s"
-    assert closing(f"{cause}   d details", 9, 40) == "✗ rank 1: a cause longe…   closes in 9 s"
+    assert closing(f"{cause}   d cause", 9, 70) == f"{cause}   d cause   closes in 9 s"
+    assert closing(f"{cause}   d cause", 9, 60) == f"{cause}   closes in 9 s"
+    assert closing(f"{cause}   d cause", 9, 40) == "✗ rank 1: a cause longe…   closes in 9 s"
 
 
 async def test_the_help_names_the_logs_as_their_tabs_do(app, start):
@@ -367,7 +375,7 @@ async def test_details_goes_to_the_first_error_line_and_slash_searches(app, star
         await wait_for(pilot, lambda: "Traceback" in text_of(log), "the first error line in sight")
         assert not told(pilot.app, "in sight already"), "it came into sight"
         await pilot.press("d")
-        await wait_for(pilot, lambda: told(pilot.app, "That line is in sight already: the marked one."), "why not")
+        await wait_for(pilot, lambda: told(pilot.app, ALREADY), "which, and why not")
         await pilot.press("slash")
         await wait_for(pilot, lambda: place.query("#finder"), "the finder")
         await pilot.press(*"line", "space", "7", "enter")
@@ -382,7 +390,7 @@ async def test_details_of_a_cause_that_is_in_sight_say_so_until_another_pane_has
         log = place.query_one(LogView)
         await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(log), "its line")
         await pilot.press("d")
-        await wait_for(pilot, lambda: told(pilot.app, "That line is in sight already"), "the sentence")
+        await wait_for(pilot, lambda: told(pilot.app, ALREADY), "the sentence")
         assert log.current_line is not None, "and the line is marked"
         pilot.app.clear_notifications()
         await pilot.press("1", "d")
@@ -505,12 +513,12 @@ async def test_a_log_and_a_folder_of_metrics_say_what_they_are(app, tmp_path):
 
 def test_the_column_of_a_time_takes_what_it_needs():
     rows = RunList()
-    assert rows._columns(False) == (20, 21, 9)
-    rows._longest = (16, 11)  # 200 / 200  100 %, and minutes with seconds in Chinese
-    assert rows._columns(False) == (20, 19, 11)
-    rows._longest = (21, 11)
-    assert rows._columns(False) == (18, 21, 11)
-    assert rows._columns(True) == (33, 21, 12)
+    assert rows._columns(100)[:3] == (20, 21, 9)
+    rows._longest = (16, 11, 0, 0, 0)  # 200 / 200  100 %, and minutes with seconds in Chinese
+    assert rows._columns(100)[:3] == (20, 19, 11)
+    rows._longest = (21, 11, 0, 0, 0)
+    assert rows._columns(100)[:3] == (18, 21, 11)
+    assert rows._columns(160)[:3] == (33, 21, 12)
 
 
 RANKS = """

@@ -14,6 +14,7 @@ from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
 from prl_tui.tui.screens import configure_words
 from prl_tui.tui.screens.box_place import LOOK_AFTER, BoxPlace
+from prl_tui.tui.screens.place import is_told, told
 from prl_tui.tui.session import Session
 from prl_tui.tui.widgets.preset_table import PresetTable
 from prl_tui.tui.widgets.top_bar import TopBar
@@ -40,6 +41,7 @@ class ConfigureScreen(BoxPlace):
     AUTO_FOCUS = ""  # the form gets it once it is there
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fix", t("fix"), tooltip=t("Apply the first way out")),
+        told("f", "fix"),
         Binding("l", "launch", t("launch"), tooltip=t("Start the run on this box")),
         Binding("e", "export", t("export"), tooltip=t("Write a script or TOML file")),
         Binding("s", "save_preset", t("save"), tooltip=t("Keep these values as a preset of your own")),
@@ -211,7 +213,7 @@ class ConfigureScreen(BoxPlace):
         """`fix` where there is one; nothing before the first paint is complete."""
         if not super().check_action(action, parameters):
             return None
-        if action == "fix":
+        if action == "fix" and not is_told(parameters):
             return True if self.session.verdict.first_fix is not None else None
         return True
 
@@ -219,11 +221,12 @@ class ConfigureScreen(BoxPlace):
         """The rest is there too, and drawn once."""
         return self._ready and super().whole()
 
-    def action_fix(self) -> None:
-        """Apply the first way out."""
-        fix = self.session.verdict.first_fix
+    def action_fix(self, _none: bool = False) -> None:
+        """Apply the first way out; say where there is none."""
+        verdict = self.session.verdict
+        fix = verdict.first_fix
         if fix is None:
-            self.prl.tell(t("There is nothing to fix."))
+            self.prl.tell(configure_words.no_fix(verdict))
             return
         self._apply(fix)
 
@@ -260,6 +263,8 @@ class ConfigureScreen(BoxPlace):
         """Another format of the preview, where that is in sight."""
         if self.preview.display and self.preview.region.area:
             self.preview.turn(by)
+        else:
+            self.prl.tell(t("The preview is not in sight: v shows it, then [ ] turn its formats."))
 
     def action_back(self) -> None:
         """From a pane back to the form; a probe that runs is ended first."""

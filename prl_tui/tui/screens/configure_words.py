@@ -26,6 +26,13 @@ def worst(verdict: Verdict) -> dict[str, str]:
     return found
 
 
+def no_fix(verdict: Verdict) -> str:
+    """Why there is nothing that one key could mend."""
+    if not verdict.report.findings and not verdict.here:
+        return t("There is nothing to fix.")
+    return t("Nothing that was found here has a way out that f could apply.")
+
+
 def about(session: Session) -> str:
     """For the top bar: the recipe, the rules in force, the training environment."""
     stack = session.verdict.report.stack

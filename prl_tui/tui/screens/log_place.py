@@ -13,8 +13,9 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog
+from prl_tui.tui.cells import fit
 from prl_tui.tui.run_words import waiting
-from prl_tui.tui.screens.place import Place
+from prl_tui.tui.screens.place import Place, told
 from prl_tui.tui.widgets.log_filter import Shown
 from prl_tui.tui.widgets.log_finder import FilterLine, LogFinder, Purpose
 from prl_tui.tui.widgets.log_pane import screen_is_behind
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from prl_tui.machine import viewer
 
+_TOLD = 160
+"""Cells of a cause in a notice."""
 SILENT = 30
 """Looks at a log without anything new after which only each third one is made."""
 
@@ -43,14 +46,30 @@ class LogPlace(Place):
             tooltip=t("Or the next rank that is shown by itself"),
         ),
         Binding("left_curly_bracket", "entry(-1)", show=False),
-        Binding("f", "find('only')", t("only lines with …"), show=False, tooltip=t("Show only lines with a text")),
-        Binding("F", "find('without')", t("no lines with …"), show=False, tooltip=t("Hide the lines with a text")),
+        told("right_curly_bracket", "entry"),
+        told("left_curly_bracket", "entry"),
+        Binding(
+            "f",
+            "find('only')",
+            t("only lines with …"),
+            show=False,
+            tooltip=t("Filter: show lines with a text or a regex, re:…"),
+        ),
+        Binding(
+            "F",
+            "find('without')",
+            t("no lines with …"),
+            show=False,
+            tooltip=t("Filter: hide lines with a text or a regex, re:…"),
+        ),
         Binding("y", "copy_log", t("copy the lines in sight"), show=False, tooltip=t("To the terminal's clipboard")),
         Binding("Y", "copy_log(True)", t("copy the line found"), show=False, tooltip=t("To the terminal's clipboard")),
         Binding("o", "open_log('pager')", t("open in $PAGER"), show=False, tooltip=t("The log's file, at this line")),
         Binding("v", "open_log('editor')", t("open in $EDITOR"), show=False, tooltip=t("The log's file, at this line")),
         Binding("s", "save_log", t("save the log"), show=False, tooltip=t("The lines that are shown, to a file")),
-        Binding("l", "level", t("lines by level"), show=False, tooltip=t("All, errors, warnings too, info too")),
+        Binding(
+            "l", "level", t("lines by level"), show=False, tooltip=t("Filter: all, errors, warnings too, info too")
+        ),
     ]
 
     def __init__(self, folder: RunFolder) -> None:
@@ -120,8 +139,17 @@ class LogPlace(Place):
         self._chose_log = True
         self._show_tab(event.index)
 
+    def _only_log(self) -> bool:
+        """Told to whoever wants another log where there is one only."""
+        alone = len(self.query_one(LogTabs).tabs) < 2
+        if alone:
+            self.prl.tell(t("There is no other log here."))
+        return alone
+
     def action_tab(self, by: int) -> None:
-        """Another log."""
+        """Another log; say where there is none."""
+        if self._only_log():
+            return
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).active + by)
 
@@ -136,7 +164,9 @@ class LogPlace(Place):
             self._show_tab(tabs.active)  # another log, or of the same one other lines
 
     def action_entry(self, by: int) -> None:
-        """The next log, group of logs, or odd one of its row."""
+        """The next log, group of logs, or odd one of its row; say where there is none."""
+        if self._only_log():
+            return
         self._chose_log = True
         self._show_tab(self.query_one(LogTabs).beside(by))
 
@@ -169,8 +199,13 @@ class LogPlace(Place):
     def _arrived(self) -> None:
         """Somebody asked for a fault: where nothing has moved, say that it is the line that is marked."""
         came_from, self._came_from = self._came_from, None
-        if came_from is not None and came_from == self.in_sight():
-            self.prl.tell(t("That line is in sight already: the marked one."))
+        if came_from is None or came_from != self.in_sight():
+            return
+        view, cause = self.query_one(LogView), self._one.cause if self._one is not None else None
+        words = (
+            cause.words() if cause is not None and cause.path else dict(view.in_sight()).get(view.current_line or 0, "")
+        )
+        self.prl.tell(t("{cause} – the marked line, in sight already", cause=fit(words.strip(), _TOLD).rstrip()))
 
     def on_unmount(self) -> None:
         """Give the files back."""

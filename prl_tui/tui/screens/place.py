@@ -31,6 +31,11 @@ def told(key: str, action: str) -> Binding:
     return Binding(key, f"{action}(True)", show=False)
 
 
+def is_told(parameters: tuple[object, ...]) -> bool:
+    """Whether an action was asked for by the key of `told`. A 1 among the parameters is equal to True, and is no such."""
+    return parameters == TOLD and parameters[0] is True
+
+
 class Place(Screen[None]):
     """A place of the app."""
 
@@ -80,7 +85,7 @@ class Place(Screen[None]):
         """
         if not self.whole():
             return None
-        return parameters == TOLD or self.offers(action)
+        return is_told(parameters) or self.offers(action)
 
     def offers(self, action: str) -> bool:  # noqa: ARG002
         """Whether an action can do something with what is shown."""

@@ -61,9 +61,11 @@ class WatchScreen(SizedPanes, LogPlace):
         Binding("3", "pane('logs')", t("logs")),
         Binding("right_square_bracket", "tab(1)", t("log"), key_display="[ ]", tooltip=t("The next log")),
         Binding("left_square_bracket", "tab(-1)", show=False),
+        told("right_square_bracket", "tab"),
+        told("left_square_bracket", "tab"),
         Binding("z", "zoom", t("zoom"), show=False),
-        Binding("slash", "find", t("find")),
-        Binding("d", "details", t("details"), tooltip=t("The first line that looks like an error")),
+        Binding("slash", "find", t("find"), tooltip=t("A text or a regex, re:…")),
+        Binding("d", "details", t("cause"), tooltip=t("The line of the cause, else the first error")),
         told("d", "details"),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         told("x", "stop"),
@@ -184,7 +186,7 @@ class WatchScreen(SizedPanes, LogPlace):
                 return self._one is not None and stopping.offered(self._one)
             case "details":
                 return self._one is not None and fault_place.find(self._one) is not None
-            case "tab":
+            case "tab" | "entry":
                 return len(self.query_one(LogTabs).tabs) > 1
             case "changes":
                 return not isinstance(self.folder, BareRun)

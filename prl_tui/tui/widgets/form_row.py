@@ -114,6 +114,7 @@ def source_word(source: Source, origin: str) -> str:
         return origin
     return {
         Source.FILE: t("file"),
+        Source.RUN: t("run {id}", id=origin) if origin else t("another run"),
         Source.SET: t("--set"),
         Source.FORM: "",
         Source.FIX: t("fix"),

@@ -24,8 +24,8 @@ class LogFinder(Input):
     def __init__(self, purpose: Purpose, view: LogView) -> None:
         hints = {
             "find": t("find in the log; re: begins a regular expression"),
-            "only": t("show only lines with this; nothing shows all again"),
-            "without": t("show no lines with this; nothing shows all again"),
+            "only": t("only lines with this; re: begins a regular expression; empty: all"),
+            "without": t("no lines with this; re: begins a regular expression; empty: all"),
         }
         tests = {"find": None, "only": view.shown.only, "without": view.shown.without}
         test = tests[purpose]

@@ -103,8 +103,8 @@ class Rows(ScrollView, can_focus=True):
             if "." not in binding.action:
                 event.stop()
                 event.prevent_default()
-                await self.run_action(binding.action)
-                return
+                if await self.app.run_action(binding.action, self):
+                    return  # else the next one says why
 
     def action_move(self, by: int) -> None:
         """Move the cursor to the next selectable row."""

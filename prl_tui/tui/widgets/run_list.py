@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
@@ -24,6 +24,9 @@ from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
 if TYPE_CHECKING:
     from prl_tui.tui.app import PrlApp
 
+_DAY = "%Y-%m-%d"
+_ROOMY = 90
+"""Columns beyond which the start has a place of its own."""
 ROLE: dict[State, str] = {
     "finished": "good",
     "failed": "error",
@@ -35,10 +38,26 @@ ROLE: dict[State, str] = {
 }
 
 
+_ID, _STATE = 8, 17
+"""Cells of the first two columns, the blank behind them included, where there is little room."""
+
+
+class Columns(NamedTuple):
+    """Cells of what, how far and how long; `start` of when it began, between the last two, 0 where that has no room."""
+
+    what: int
+    far: int
+    took: int
+    start: int = 0
+
+
 class RunList(Rows):
     """One row a run."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", t("watch"))]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", t("watch")),
+        Binding("enter", "say_none", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__(id="runs")
@@ -52,8 +71,9 @@ class RunList(Rows):
         self._texts: list[tuple[str, str]] = []
         self.changes: Mapping[str, Changes] = {}
         self.waiting = True
-        self._longest = (0, 0)
-        """Cells of the longest words of how far and of how long."""
+        self._longest = (0, 0, 0, 0, 0)
+        """Cells of the longest words of how far, how long, what, and when: whole, and short."""
+        self._today = ""
         self.wanted = ""
         """The run that the cursor starts on."""
 
@@ -65,10 +85,14 @@ class RunList(Rows):
         """Draw runs, of `total` that there are; the cursor stays on its run."""
         self.every, self._total, self.waiting = runs, max(total, len(runs)), False
         self._texts = [search_texts(one) for one in runs]
-        told = [(overview.progress_words(one), overview.took(one)) for one in runs]
-        self._longest = (
-            max((cell_len(far) for far, _ in told), default=0), max((cell_len(took) for _, took in told), default=0)
-        )  # fmt: skip
+        self._today = time.strftime(_DAY)
+        told = [(overview.progress_words(one), overview.took(one), safe(one.what),
+                 start_words(one.created, self._today), start_words(one.created, self._today, short=True))
+                for one in runs]  # fmt: skip
+        far, took, what, start, short = (
+            (max(map(cell_len, words)) for words in zip(*told, strict=True)) if told else [0] * 5
+        )
+        self._longest = far, took, what, start, short
         self._fill()
 
     def narrow(self, text: str) -> None:
@@ -105,7 +129,11 @@ class RunList(Rows):
 
     def look(self, y: int, width: int) -> object:  # noqa: ARG002
         """What a row is made of: to make a thousand of them is too much for a key."""
-        return (self.runs[y], self.changes.get(self.runs[y].id), self._longest) if self.runs else self.none_words()
+        return (
+            (self.runs[y], self.changes.get(self.runs[y].id), self._longest, self._today)
+            if self.runs
+            else self.none_words()
+        )
 
     def tell(self, changes: Mapping[str, Changes]) -> None:
         """What changed in each run since its recipe's run before."""
@@ -128,29 +156,32 @@ class RunList(Rows):
         return y < len(self.runs)
 
     def row(self, y: int, width: int) -> list[Piece]:
-        """State, age, what, how far, how long, what stands beside it."""
+        """State, when it began, what, how far, how long, what stands beside it; little room: when, behind how far."""
         if not self.runs:
             return [(fit(self.none_words(), width), "muted")]
         one = self.runs[y]
         state = one.status.state
-        began = time.strftime("%m-%d %H:%M", time.localtime(one.created)) if one.created else "–"
         wide, silent = width > 120, one.quiet is not None
         detailed = width > 130
-        what, far, took = self._columns(wide)
+        columns = self._columns(width)
+        start = start_words(
+            one.created, self._today if columns.start else "", short=columns.start <= self._longest[4] + 1
+        )
         pieces: list[Piece] = [
             (fit(one.id, 7) + " ", "strong"),
             (
                 fit(overview.status_word(one), 25 if wide else 16) + " ",
                 "warning" if silent else ROLE.get(state, "muted"),
             ),
-            (fit(began, 12) + " " if width > 90 else "", "muted"),
-            (fit(one.what, what) + " ", ""),
+            (fit(start, 12) + " " if width > _ROOMY else "", "muted"),
+            (fit(one.what, columns.what) + " ", ""),
         ]
         if silent and not detailed:
             return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
         pieces += [
-            (fit(overview.progress_words(one), far), ""),
-            (fit(overview.took(one), took, right=True), "muted"),
+            (fit(overview.progress_words(one), columns.far), ""),
+            (fit(start, columns.start), "muted"),
+            (fit(overview.took(one), columns.took, right=True), "muted"),
         ]
         if detailed:
             text = overview.reason(one) or self._changed(one)
@@ -169,12 +200,33 @@ class RunList(Rows):
             return False
         return super().check_action(action, parameters)
 
-    def _columns(self, wide: bool) -> tuple[int, int, int]:
-        """Cells of what, how far and how long: a longer time takes its cells where how far leaves some, else from what."""
-        what, far, took = (33, 21, 12) if wide else (20, 21, 9)
+    def action_say_none(self) -> None:
+        """Why there is nothing to watch."""
+        cast("PrlApp", self.app).tell(self.none_words())
+
+    def _columns(self, width: int) -> Columns:
+        """A longer time takes its cells where how far leaves some, else from what."""
+        what, far, took = (33, 21, 12) if width > 120 else (20, 21, 9)
         more = max(0, self._longest[1] - took)
         left = max(far - more, min(far, self._longest[0] + 1))
-        return what - (left - (far - more)), left, took + more
+        found = Columns(what - (left - (far - more)), left, took + more)
+        return found if width > _ROOMY else self._with_start(found, width)
+
+    def _with_start(self, found: Columns, width: int) -> Columns:
+        """When each began, if that fits into cells that no other column needs: the day and the time, else one of them."""
+        what, far, took, _ = found
+        beside = width - (_ID + _STATE + what + 1 + far + took)
+        free = (far - self._longest[0] - 1, took - self._longest[1], what - self._longest[2])
+        for start in (cells + 1 for cells in self._longest[3:]):
+            missing = start - beside
+            if missing > sum(max(0, cells) for cells in free):
+                continue
+            given = []
+            for cells in free:
+                given.append(max(0, min(cells, missing)))
+                missing -= given[-1]
+            return Columns(what - given[2], far - given[0], took - given[1], start)
+        return found
 
     def _changed(self, one: Overview) -> str:
         found = self.changes.get(one.id)
@@ -183,6 +235,17 @@ class RunList(Rows):
     def chosen(self, y: int) -> None:
         """Watch it."""
         cast("PrlApp", self.app).open_run(self.runs[y].folder)
+
+
+def start_words(created: float | None, today: str, *, short: bool = False) -> str:
+    """`11-29 10:02`, of `today` (as `_DAY` says it) `10:02`; `short`: of another day the day alone. – if not known."""
+    if not created:
+        return "–"
+    began = time.localtime(created)
+    day = time.strftime(_DAY, began)
+    if today and day == today:
+        return time.strftime("%H:%M", began)
+    return time.strftime("%m-%d" if short and today else "%m-%d %H:%M", began)
 
 
 class RunNote(StillRows, can_focus=False):

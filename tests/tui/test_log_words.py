@@ -1,0 +1,55 @@
+"""What the log's keys are called where a person looks for them: placeholders, help, the palette, README."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from prl_tui.tui.help import watch_help
+from prl_tui.tui.palette import ActionList
+from tests.tui.driving import lines, screen, sees, wait_for
+from tests.tui.test_runs_and_watch import FAILS, over, start, watch
+
+__all__ = ["start"]
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.mark.parametrize("key", ["slash", "f", "F"])
+async def test_each_field_that_takes_a_regular_expression_says_so_at_80_columns(app, start, key):
+    async with app().run_test(size=(80, 24)) as pilot:
+        await watch(pilot, start("print('here')"))
+        await pilot.press(key)
+        await sees(pilot, "re: begins a regular expression")
+        line = next(one for one in screen(pilot.app).split("\n") if "re: begins" in one)
+        assert "…" not in line
+
+
+def test_help_and_readme_say_it_too_and_what_y_copies():
+    assert "re:… is a regex" in watch_help()
+    assert "copy the lines in sight, or one" in watch_help()
+    assert "(in all three `re:` begins a regular expression)" in README.read_text()
+
+
+@pytest.mark.parametrize(("typed", "names"), [
+    ("filter", {"only lines with …", "no lines with …", "lines by level"}),
+    ("regex", {"only lines with …", "no lines with …", "find"}),
+])  # fmt: skip
+async def test_the_palette_finds_them_by_what_others_call_them(app, start, typed, names):
+    async with app().run_test(size=(160, 45)) as pilot:
+        await watch(pilot, start("print('here')"))
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: pilot.app.screen.query(ActionList), "the palette")
+        await pilot.press(*typed)
+        await wait_for(
+            pilot, lambda: {one.title for one in pilot.app.screen.query_one(ActionList).actions} == names, "those alone"
+        )
+
+
+async def test_the_key_to_the_cause_is_called_so(app, start):
+    async with app().run_test(size=(160, 45)) as pilot:
+        folder = start(FAILS)
+        place = await watch(pilot, folder)
+        await wait_for(pilot, lambda: over(folder) and "d cause" in lines(pilot.app)[-1], "the key")
+        assert "broke   d cause" in screen(pilot.app)
+        assert place.offers("details")
