@@ -55,10 +55,10 @@ def _names(about: tuple[str, ...]) -> str:
 
 _ENDS = r"""]["'\\[:space:],;&)}"""
 COLUMNS = (
-    "action answer audio chosen completion content context conversation conversations data_source dataset document feature "
-    "group history image images input instruction json label message messages metric output preference prompt query question "
-    "reference rejected response reward reward_fn score solution sort source system target text texts tools truth video "
-    "videos"
+    "action answer assistant audio caption category chosen column completion content context conversation conversations "
+    "data_source dataset document feature group history human idx image images index input instruction json label mask "
+    "message messages meta metric name output pixel preference prompt query question reasoning reference rejected response "
+    "reward reward_fn sample score solution sort source speech system target text texts tools truth video videos"
 )
 """Before `key` they say which column of a data set is meant: TRL, ms-swift, OpenRLHF, verl and Megatron name them so."""
 
@@ -126,7 +126,8 @@ WORDS = {
     "doubt": "(key|tokens?|pat|auth|cookie|cert|pass|credentials?)",
     "plain": "pass(word|wd|phrase|code)s?",
     # these too are secrets wherever they end a name: `MYSQL_PWD`, `awsCredentials`; but their value may be a file
-    "filed": "(pwd|credentials?|(ssh|deploy|master|license|subscription)[_.-]?keys?)",
+    "filed": "(pwd|jwt|credentials?|(user|login|ssh|smtp|mail|ftp|sudo|http)[_.-]?pass"
+    "|(ssh|deploy|master|license|subscription)[_.-]?keys?)",
     # thirteen letters and digits in a row, not digits alone, with a digit at an end of them, or the beginning of a UUID
     "shape": f"[[:alnum:]_-]*({_DIGIT_FIRST}|[[:alpha:]][[:alnum:]]{{11}}[[:digit:]]|[[:xdigit:]]{{8}}-[[:xdigit:]]{{4}}-)",
     # the same behind a doubtful name, which may be a column's: `--input_key conversations2024`
@@ -179,7 +180,7 @@ CASED = (
     "(^|[^[:alnum:]])TOKEN<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<quotes><speech>",
     "([[:upper:][:digit:]]_PASS|(SSH|PG|DB|MYSQL|REDIS|MAIL|SMTP|FTP|SUDO|ROOT|ADMIN|USER)PASS)<AGAIN>=<open><value>",
     # my_key=Zx9_kLmQ-pR2tUvW, --myToken Zx9_kLmQ-pR2tUvW
-    "([Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn])<again>(<close>[=:]<open>|[\"']*[[:space:]]+[\"']*)<mixed>",
+    "([Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn]|[Aa][Uu][Tt][Hh]|[Cc][Oo][Oo][Kk][Ii][Ee])<again>(<close>[=:]<open>|[\"']*[[:space:]]+[\"']*)<mixed>",
 )
 """A variable's name in capitals: there `MY_TOKEN=x` is a secret, where `max_token=5` is a trainer's setting."""
 
@@ -192,8 +193,9 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # token=x, {"token": "x"}, which `max_token=x` is not; nor is a special token
     ("(^|[^[:alnum:]_.-])token<again>(<close>=|[\"'\\\\]<close>:)<quotes><speech>", ("token",)),
     # credentials=x, "jwt": "x", mysql_pwd=x
-    ("(<filed>|(^|[^[:alnum:]])jwt)<again>(<close>=|[\"'\\\\]<close>:)<open><nofile>", ("pwd", "credential", "key", "jwt")),
-    ("<flag>-[[:alnum:]_.-]*(<filed>|[_.-]jwt)<again>[\"'\\\\]*(=|[[:space:]]+)[\"'\\\\]*<nofile>", ("pwd", "credential", "key", "jwt")),
+    ("(<filed>|(^|[^[:alnum:]])pw)<again>(<close>=|[\"'\\\\]<close>:)<open><nofile>", ("pw", "credential", "key", "jwt", "pass")),
+    ("<flag>-[[:alnum:]_.-]*(<filed>|[_.-]pw)<again>[\"'\\\\]*(=|[[:space:]]+)[\"'\\\\]*<nofile>",
+     ("pw", "credential", "key", "jwt", "pass")),
     # --hub_token x, --token=x
     (("<flag>(-[[:alnum:]_.-]*(<long>|<plain>|secret)<again>|-[[:alnum:]_.-]*[_.-]<short><again>"
      "|--?(token<again>|<short><again>))"
@@ -202,9 +204,9 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # HF_TOKEN_ALICE=x and --api_key_of_alice x, likewise
     ("(<long>|<plain>|(^|[^[:alnum:]])<short>)[_.-][[:alnum:]_.-]*<close>[=:]<open><shape>", ("=", ":")),
     ("<flag>-[[:alnum:]_.-]*(<long>|<plain>|[_.-]<short>)[_.-][[:alnum:]_.-]*[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
-    ("([_.?&\"'{-]<doubt>|[[:alnum:]]key|tokens?)<again><close>[=:]<open><coded>", ("=", ":")),
-    ("(key|col)<again>(<close>[=:]<open>|[\"']*[[:space:]]+[\"']*)<dense>", ("key", "col")),
-    ("<flag>-[[:alnum:]_.-]*([_.-]<doubt>|key|tokens?)<again>[\"']*[[:space:]]+[\"']*<coded>", ("-",)),
+    ("([_.?&\"'{-]<doubt>|[[:alnum:]]key|tokens?|auth|cookie)<again><close>[=:]<open><coded>", ("=", ":")),
+    ("k[eE]y<again>(<close>[=:]<open>|[\"']*[[:space:]]+[\"']*)<dense>", ("key",)),
+    ("<flag>-[[:alnum:]_.-]*([_.-]<doubt>|key|tokens?|auth|cookie)<again>[\"']*[[:space:]]+[\"']*<coded>", ("-",)),
     # https://h/x?token=x, a signed URL
     ("[?&#]([[:alnum:]_-]{0,20}(token|signature|credential)|sig|auth|pwd)=<value>", ("?", "&", "#")),
     ("bearer[[:space:]]+[[:alnum:]._~+/=-]{16}", ("bearer",)),
@@ -221,11 +223,11 @@ LOOK_HINTS = ("hf_", "api_org_", "wandb_v1_", "sk-", "k_live_", "k_test_", "gsk_
 
 
 def named_columns(text: str) -> str:
-    """A text in lower case whose names of data columns end with `col` for `key`; as long as before."""
+    """A text in lower case whose names of data columns end with `kEy`: of RULES one alone takes that for a key."""
     if "key" in text:
         for word in COLUMNS.split():
             for sign in ("", "_", "-", "."):
-                text = text.replace(f"{word}{sign}key", f"{word}{sign}col")
+                text = text.replace(f"{word}{sign}key", f"{word}{sign}kEy")
     return text
 
 

@@ -118,7 +118,7 @@ def _rule(n: int, cased: bool) -> re.Pattern[str]:
     }
     text = _python(rules.CASED[n] if cased else rules.RULES[n][0], **named)
     text = text if "(?P<at>" in text else f"(?P<at>{text})"
-    return re.compile(text, re.ASCII if cased else re.ASCII | re.IGNORECASE)
+    return re.compile(text, re.ASCII)
 
 
 @lru_cache(maxsize=1)
