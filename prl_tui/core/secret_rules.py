@@ -54,6 +54,14 @@ def _names(about: tuple[str, ...]) -> str:
 
 
 _ENDS = r"""]["'\\[:space:],;&)}"""
+COLUMNS = (
+    "action answer assistant audio caption category chosen column completion content context conversation conversations "
+    "data_source dataset document feature group history human idx image images index input instruction json label mask "
+    "message messages meta metric name output pixel preference prompt query question reasoning reference rejected response "
+    "reward reward_fn sample score solution sort source speech system target text texts tools truth video videos"
+)
+"""Before `key` they say which column of a data set is meant: TRL, ms-swift, OpenRLHF, verl and Megatron name them so."""
+
 _NOTHING = ("true", "false", "null", "none", *"0123456789")
 """What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`, `SINGLE_PASS=1`."""
 
@@ -87,11 +95,14 @@ WORDS = {
     "close": r"""[]["'\\[:space:]]*""",
     "open": r"""[]["'\\[:space:]=:>]*""",
     # `<|im_end|>` and `<your token>` are none
-    "value": "(" + _none_of(_NOTHING, _ENDS, "{=$<") + "|[$][^({[:space:]])",
-    "word": "(" + _none_of(_NOTHING, _ENDS, "{=$<-") + "|[$][^({[:space:]]|-[^-[:space:]])",
+    "begun": _none_of(_NOTHING, _ENDS, "{=$<./~-") + "|[$][^({[:space:]]",
+    "value": "(<begun>|[./~-])",
+    # what may be a file's path is none: GOOGLE_APPLICATION_CREDENTIALS=/k.json, PWD=/x
+    "nofile": "(<begun>|-)",
+    "word": "(<begun>|[./~]|-[^-[:space:]])",
     # a password may be a number, a token is none: PAD_TOKEN=151643, -100, 4_096, 4k, 1e6, 2**20; nor is [PAD] or |pad| one
     "speech": "("
-    + _none_of(_NOTHING[:4], _ENDS, "{=$<|+[:digit:]-")
+    + _none_of(_NOTHING[:4], _ENDS, "{=$<|`+[:digit:]-")
     + f"|[+-][^{_ENDS}+[:digit:]-]|[+-]?[[:digit:]][[:digit:]_*]*([^{_ENDS}[:digit:]._*kKmMbBgGtTeE]|[kKmMbBgGtT][^{_ENDS}]"
     f"|[eE]([^{_ENDS}[:digit:]+-]|[+-]?[[:digit:]]+[^{_ENDS}[:digit:]]))"
     "|\\[([\"'\\\\]|[[:alnum:]_-]+[^][:alnum:]_-]|[[:alnum:]_-]{17})|[$][^({[:space:]])",
@@ -110,14 +121,21 @@ WORDS = {
     # these are a word's end too (`github`), so something else must stand before them
     "short": "((hf|hub|gh|gl|git|ms|db|bot|aws|gcp|npm|pg)[_.-]?(token|pat|auth|dsn|pwd|pw|pass)|(hf|gh|aws|gcp)[_.-]?(keys?|tokens))",
     "long": "((api|access|auth|private|secret|account|encryption|signing|<service>|<model>)[_.-]?keys?"
-    "|(auth|access|api|refresh|session|bearer|secret|personal|deploy|<service>)[_.-]?token"
+    "|(auth|access|api|refresh|session|bearer|secret|personal|private|security|deploy|login|jwt|<service>)[_.-]?token"
     "|<service>[_.-](tokens|pat|auth|dsn|secret|pass|pwd|pw|cookie)|(client|app)[_.-]?secret|[_.-]dsn|authorization)",
     "doubt": "(key|tokens?|pat|auth|cookie|cert|pass|credentials?)",
-    "plain": "pass(word|wd|phrase)s?",
+    "plain": "pass(word|wd|phrase|code)s?",
+    # these too are secrets wherever they end a name: `MYSQL_PWD`, `awsCredentials`; but their value may be a file
+    "filed": "(pwd|jwt|credentials?|(user|login|ssh|smtp|mail|ftp|sudo|http)[_.-]?pass"
+    "|(ssh|deploy|master|license|subscription)[_.-]?keys?)",
     # thirteen letters and digits in a row, not digits alone, with a digit at an end of them, or the beginning of a UUID
     "shape": f"[[:alnum:]_-]*({_DIGIT_FIRST}|[[:alpha:]][[:alnum:]]{{11}}[[:digit:]]|[[:xdigit:]]{{8}}-[[:xdigit:]]{{4}}-)",
     # the same behind a doubtful name, which may be a column's: `--input_key conversations2024`
     "coded": f"[[:alnum:]_-]*({_DIGIT_FIRST}|{_DIGIT_LAST}|[[:xdigit:]]{{8}}-[[:xdigit:]]{{4}}-)",
+    # no word and no number: five times some letters and digits in turn, a hash, a UUID
+    "dense": "[[:alnum:]_-]*(([[:alpha:]]{1,4}[[:digit:]]{1,6}){5}|[[:xdigit:]]{32}|[[:xdigit:]]{8}-[[:xdigit:]]{4}-)",
+    # the same where capitals tell the words of a name: four times a small letter or two and what is none
+    "mixed": "[[:alnum:]_-]*([[:lower:]]{1,2}[_-]?([[:upper:]][[:upper:][:digit:]]{0,3}|[[:digit:]][[:upper:][:digit:]]{0,3})[_-]?){4}",
     "flag": """(^|["'=[:space:]])""",
 }
 """Parts of the rules. `close` and `open` are the quotes and brackets around the sign between a name and its value."""
@@ -134,15 +152,18 @@ LOOKS = (
 )
 """Forms of well-known keys, as they are written."""
 
+_MORE = """(@[^/[:space:]"'@]*)*"""
 URL = (
-    r'[^/[:space:]:@"]*:[^/[:space:]@"]+'  # user:password
-    r'|[^]/[:space:]:@"[]*:[^/[:space:]@"]*[^/[:space:]@"[:digit:]][^/[:space:]@"]*/([^[:space:]@":]|:[^/[:space:]@"])*'  # with a /
+    r"""[^/[:space:]:"]*:([^/[:space:]@"]+|@[^/[:space:]"'@]+)"""
+    + _MORE  # user:password
+    + r'|[^]/[:space:]:@"[]*:[^/[:space:]@"]*[^/[:space:]@"[:digit:]][^/[:space:]@"]*/([^[:space:]@":]|:[^/[:space:]@"])*'
+    + _MORE  # with a /
 )
-"""Between `://`, or `:/` where a URL was taken for a path, and `@`: a user and a
-password. Digits and a slash behind the colon are a port."""
+"""Between `://`, or `:/` where a URL was taken for a path, and the last `@` before a slash, a blank or a quote: a user and a
+password, which may hold an `@` too. Digits and a slash behind the colon are a port."""
 URL_USER = (
     r"(https?|wss?|rediss?|grpcs?|ftps?)<slashes>"
-    r'([^/[:space:]:@"]{16,}|[^/[:space:]:@"]{0,14}[[:digit:]][[:alpha:]][^/[:space:]:@"]{0,14})@'
+    r'([^/[:space:]:@"]{16,}|[^/[:space:]:@"]{0,14}[[:digit:]][[:alpha:]][^/[:space:]:@"]{0,14})' + _MORE + "@"
 )
 """A user that is none: sixteen characters, or a digit before a letter. `git@`, `me@` and `john2@` are users."""
 
@@ -154,10 +175,12 @@ CASED = (
     ),
     (
         "(^|[^[:alnum:]])(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRETS?(_[[:upper:][:digit:]_]+)?|PASSWD|PASSPHRASE"
-        "|CREDENTIALS?|PW)<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
+        "|PW)<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<open><value>"
     ),
     "(^|[^[:alnum:]])TOKEN<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<quotes><speech>",
-    "([[:upper:][:digit:]]_(PASS|PWD)|(SSH|PG|DB|MYSQL|REDIS|MAIL|SMTP|FTP|SUDO|ROOT|ADMIN|USER)PASS)<AGAIN>=<open><value>",
+    "([[:upper:][:digit:]]_PASS|(SSH|PG|DB|MYSQL|REDIS|MAIL|SMTP|FTP|SUDO|ROOT|ADMIN|USER)PASS)<AGAIN>=<open><value>",
+    # my_key=Zx9_kLmQ-pR2tUvW, --myToken Zx9_kLmQ-pR2tUvW
+    "([Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn]|[Aa][Uu][Tt][Hh]|[Cc][Oo][Oo][Kk][Ii][Ee])<again>(<close>[=:]<open>|[\"']*[[:space:]]+[\"']*)<mixed>",
 )
 """A variable's name in capitals: there `MY_TOKEN=x` is a secret, where `max_token=5` is a trainer's setting."""
 
@@ -165,31 +188,47 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # api_key=x, "hub_token": "x", Authorization: Bearer x
     ("(<long>|(^|[^[:alnum:]])<short>)<again><close>[=:]<open><value>", ("=", ":")),
     # password=x and "secret": "x"; what a sentence says behind a colon is none
-    ("(<plain><again>|(^|[^[:alnum:]])secret<again>)(<close>=|[\"'\\\\]<close>:)<open><value>", ("pass", "secret")),
+    ("((<plain>|secret)<again>)(<close>=|[\"'\\\\]<close>:)<open><value>", ("pass", "secret")),
     ("(^|[][{(,][[:space:]]*|[_.-])(<plain>|secret)<again>[[:space:]]*:<open><value>", ("pass", "secret")),
+    # token=x, {"token": "x"}, which `max_token=x` is not; nor is a special token
+    ("(^|[^[:alnum:]_.-])token<again>(<close>=|[\"'\\\\]<close>:)<quotes><speech>", ("token",)),
+    # credentials=x, "jwt": "x", mysql_pwd=x
+    ("(<filed>|(^|[^[:alnum:]])pw)<again>(<close>=|[\"'\\\\]<close>:)<open><nofile>", ("pw", "credential", "key", "jwt", "pass")),
+    ("<flag>-[[:alnum:]_.-]*(<filed>|[_.-]pw)<again>[\"'\\\\]*(=|[[:space:]]+)[\"'\\\\]*<nofile>",
+     ("pw", "credential", "key", "jwt", "pass")),
     # --hub_token x, --token=x
-    (("<flag>(-[[:alnum:]_.-]*(<long>|<plain>)<again>|-[[:alnum:]_.-]*[_.-](<short><again>|secret<again>)"
-     "|--?((token|secret)<again>|<short><again>))"
+    (("<flag>(-[[:alnum:]_.-]*(<long>|<plain>|secret)<again>|-[[:alnum:]_.-]*[_.-]<short><again>"
+     "|--?(token<again>|<short><again>))"
      "[\"'\\\\]*(=|[[:space:]]+)[\"'\\\\]*<word>"), ("-",)),
     # FOO_KEY=x and --foo_token x where x looks like one
     # HF_TOKEN_ALICE=x and --api_key_of_alice x, likewise
     ("(<long>|<plain>|(^|[^[:alnum:]])<short>)[_.-][[:alnum:]_.-]*<close>[=:]<open><shape>", ("=", ":")),
     ("<flag>-[[:alnum:]_.-]*(<long>|<plain>|[_.-]<short>)[_.-][[:alnum:]_.-]*[\"']*[[:space:]]+[\"']*<shape>", ("-",)),
-    ("[_.?&\"'{-]<doubt><again><close>[=:]<open><coded>", ("=", ":")),
-    ("<flag>-[[:alnum:]_.-]*[_.-]<doubt><again>[\"']*[[:space:]]+[\"']*<coded>", ("-",)),
+    ("([_.?&\"'{-]<doubt>|[[:alnum:]]key|tokens?|auth|cookie)<again><close>[=:]<open><coded>", ("=", ":")),
+    ("k[eE]y<again>(<close>[=:]<open>|[\"']*[[:space:]]+[\"']*)<dense>", ("key",)),
+    ("<flag>-[[:alnum:]_.-]*([_.-]<doubt>|key|tokens?|auth|cookie)<again>[\"']*[[:space:]]+[\"']*<coded>", ("-",)),
     # https://h/x?token=x, a signed URL
-    ("[?&]([[:alnum:]_-]{0,20}(token|signature|credential)|sig|auth|pwd)=<value>", ("?", "&")),
+    ("[?&#]([[:alnum:]_-]{0,20}(token|signature|credential)|sig|auth|pwd)=<value>", ("?", "&", "#")),
     ("bearer[[:space:]]+[[:alnum:]._~+/=-]{16}", ("bearer",)),
 )  # fmt: skip
 """In lower case: a name, a sign and a value; and texts of which one is in all that the rule finds."""
 
 HINTS = ("key", "token", "pass", "secret", "bearer", "authorization", "dsn", "credential", "signature", "sig=", "auth", "pw",
-         "_pat", "-pat", ".pat", "cookie", "cert")  # fmt: skip
+         "_pat", "-pat", ".pat", "cookie", "cert", "jwt")  # fmt: skip
 """One of them is in every text that RULES or CASED find: without any, nothing is compiled."""
 LOOK_HINTS = ("hf_", "api_org_", "wandb_v1_", "sk-", "k_live_", "k_test_", "gsk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
               "github_pat_", "glpat-", "AKIA", "ASIA", "xox", "AIza", "npm_", "pypi-", "r8_", "nvapi-", "eyJ", "-----BEGIN",
               "hooks.slack.com", "/api/webhooks/", "/bot/v2/hook/", "xai-", "SG.", "ya29.", "_v1_", "bot", ":AA")  # fmt: skip
 """One of them is in every text that LOOKS find."""
+
+
+def named_columns(text: str) -> str:
+    """A text in lower case whose names of data columns end with `kEy`: of RULES one alone takes that for a key."""
+    if "key" in text:
+        for word in COLUMNS.split():
+            for sign in ("", "_", "-", "."):
+                text = text.replace(f"{word}{sign}key", f"{word}{sign}kEy")
+    return text
 
 
 def filled(rule: str, **names: str) -> str:

@@ -11,7 +11,8 @@ HIDDEN = "…"
 """Stands where a secret stood."""
 
 _CLASSES = {"[:space:]": r"\s", "[:alnum:]": "A-Za-z0-9", "[:alpha:]": "A-Za-z", "[:digit:]": "0-9", "[:upper:]": "A-Z",
-            "[:xdigit:]": "A-Fa-f0-9"}  # fmt: skip
+            "[:lower:]": "a-z", "[:xdigit:]": "A-Fa-f0-9"}  # fmt: skip
+_LOWER = {ord(c): c.lower() for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _MAYBE = r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD|_DSN|_COOKIE|_CERT|_PW)[_\d]*$"
 """In a variable's name: a run's record needs none of these."""
 _ASSIGNED = (
@@ -44,11 +45,14 @@ def looks_secret(text: str) -> bool:
 def hidden_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """Arguments of a command with their secrets hidden; the same words where there are none."""
     found: list[str] = []
-    flag = ""
+    before = last = ""  # the flag or the name that gives the next word; the word before this one
     for word in words:
-        behind = flag and not word.startswith("--") and word != HIDDEN and looks_secret(f"{flag} {word}")
+        name = last if word.startswith((":", "=")) else before
+        behind = name and not word.startswith("--") and word != HIDDEN and looks_secret(f"{name} {word}")
         found.append(HIDDEN if behind and not looks_secret(word) else hidden_text(word))
-        flag = word if word.startswith("-") and "=" not in word else ""
+        gives = word.endswith(":") or (word.startswith("-") and "=" not in word)
+        before = f"{last} {word}" if word in (":", "=") else word if gives else ""  # api_key : x
+        last = word
     return tuple(found)
 
 
@@ -88,8 +92,14 @@ def _first(text: str) -> int:
     cased = range(len(rules.CASED)) if small != text.replace("path", "") else ()
     plain = (n for n, (_, needs) in enumerate(rules.RULES) if any(need in small for need in needs))
     ended = f"{text} "  # a value that ends like `true` begins is none of these words
-    found = [_rule(n, True).search(ended) for n in cased] + [_rule(n, False).search(ended) for n in plain]
+    columns = rules.named_columns(_small(ended))
+    found = [_rule(n, True).search(ended) for n in cased] + [_rule(n, False).search(columns) for n in plain]
     return min((match.start("at") for match in found if match), default=len(text))
+
+
+def _small(text: str) -> str:
+    """In lower case as bash's C locale has it: letters of ASCII alone, so that no place moves."""
+    return text.translate(_LOWER)
 
 
 def _python(rule: str, **parts: str) -> str:
@@ -102,10 +112,13 @@ def _python(rule: str, **parts: str) -> str:
 @cache
 def _rule(n: int, cased: bool) -> re.Pattern[str]:
     """Compiled when a text may need it: that takes longer than all else that a check does with texts."""
-    named = {name: f"(?P<at>{rules.WORDS[name]})" for name in ("value", "word", "shape", "coded")}
+    named = {
+        name: f"(?P<at>{rules.WORDS[name]})"
+        for name in ("value", "word", "nofile", "speech", "shape", "coded", "dense", "mixed")
+    }
     text = _python(rules.CASED[n] if cased else rules.RULES[n][0], **named)
     text = text if "(?P<at>" in text else f"(?P<at>{text})"
-    return re.compile(text, re.ASCII if cased else re.ASCII | re.IGNORECASE)
+    return re.compile(text, re.ASCII)
 
 
 @lru_cache(maxsize=1)
@@ -115,10 +128,8 @@ def _looks() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _urls() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    scheme, _, user = rules.URL_USER.partition("<slashes>")
+    scheme, _, user = rules.URL_USER.removesuffix("@").partition("<slashes>")
     return (
         re.compile(_python(f"(<slashes>)(?:{rules.URL})(?=@)"), re.ASCII),
-        re.compile(
-            _python(f"((?:{scheme})<slashes>)(?:{user})(?=@)").replace("@)(?=@)", ")(?=@)"), re.ASCII | re.IGNORECASE
-        ),
+        re.compile(_python(f"((?:{scheme})<slashes>)(?:{user})(?=@)"), re.ASCII | re.IGNORECASE),
     )
