@@ -43,6 +43,8 @@ class Mistake(Value):
         """What is wrong and what would work, as a whole sentence without the place."""
         near, name, known = nearest(self.name, list(self.known)), cut(self.name), listed(self.known[:_NAMED])
         if self.is_key:
+            if not name.strip():
+                return t("a key is empty; there are {known}.", known=known)
             if near:
                 return t("there is no key {name} here; did you mean {near}?", name=name, near=near)
             return t("there is no key {name} here; there are {known}.", name=name, known=known)
@@ -72,15 +74,16 @@ def told(path: object, table: object, declared: type[Value]) -> list[str]:
     names = found(table, declared)
     meant = {(one.place, nearest(one.name, list(one.known))) for one in names if one.is_key}
     few_of_them = {one.place for one in names if not one.is_key}
-    sentences = [_at(path, one.place, one.reason) for one in names]
+    sentences = [at(path, one.place, one.reason) for one in names]
     for place, missing, what in _misshapen(table, declared, ""):
         if (place, missing) not in meant and place not in few_of_them:
             reason = what if len(what) <= _LONG else what[: _LONG - 3] + "…"
-            sentences.append(_at(path, place, t("{reason}.", reason=reason)))
+            sentences.append(at(path, place, t("{reason}.", reason=reason)))
     return sentences
 
 
-def _at(path: object, place: str, sentence: str) -> str:
+def at(path: object, place: str, sentence: str) -> str:
+    """A whole sentence behind the file and the place in it, with the colons of the language in force."""
     if not place:
         return t("{path}: {reason}", path=path, reason=sentence)
     return t("{path}: {place}: {reason}", path=path, place=place, reason=sentence)
