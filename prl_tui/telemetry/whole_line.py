@@ -61,7 +61,7 @@ class WholeLine:
             return
         stop, begin = self._start + LONGEST // 2, self._end - LONGEST // 2
         yield from plain_parts(self._texts(self._start, stop, ends=False))
-        yield t(" [… {n} bytes of this line are left out …] ", n=f"{begin - stop:,}")
+        yield t(" [… left out of this line: {n} {n:byte|bytes} …] ", n=begin - stop)
         before = self._source.read_at(begin - LETTER + 1, LETTER)
         yield from plain_parts(self._texts(begin + 1 - len(last_of(before, 1)), self._end))
 

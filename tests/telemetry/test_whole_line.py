@@ -56,7 +56,7 @@ def test_of_a_line_over_the_limit_it_says_what_is_left_out_and_no_letter_is_cut(
     monkeypatch.setattr(whole_line, "LONGEST", 1000)
     index, line = line_of(tmp_path / "log", "中".encode() * 1000)
     shown = "".join(line.parts())
-    assert shown == "中" * 166 + " [… 2,000 bytes of this line are left out …] " + "中" * 167
+    assert shown == "中" * 166 + " [… left out of this line: 2000 bytes …] " + "中" * 167
     index.close()
 
 
