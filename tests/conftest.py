@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -105,6 +106,21 @@ def script() -> Callable[..., Result]:
 
     def run(*words: str | bytes, **options: object) -> Result:
         done = subprocess.run([*command, *words], capture_output=True, timeout=60, **options)  # type: ignore[call-overload]
+        return Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+    return run
+
+
+@pytest.fixture
+def powerless() -> Callable[..., Result]:
+    """`powerless("check", "demo")`: the installed script without root's power to read what its owner may not."""
+    drop = "-dac_override,-dac_read_search"
+    command = ["setpriv", f"--bounding-set={drop}", f"--inh-caps={drop}"] if os.getuid() == 0 else []
+    if command and not shutil.which(command[0]):
+        pytest.skip("root without setpriv reads everything")
+
+    def run(*words: str) -> Result:
+        done = subprocess.run([*command, *installed_script(), *words], capture_output=True, timeout=60)
         return Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
     return run

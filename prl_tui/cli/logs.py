@@ -16,12 +16,14 @@ from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.state import ALIVE, status
+from prl_tui.telemetry import whole_line
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_index import LineIndex
 from prl_tui.telemetry.line_tests import LevelTest
 from prl_tui.telemetry.merged_index import MergedIndex
 from prl_tui.telemetry.rank_logs import find_rank_logs
 from prl_tui.telemetry.slow_patterns import BoundedPattern, TooSlowError
+from prl_tui.telemetry.whole_line import WholeLine
 
 _PAGE = 1000
 _SLOW_SECONDS, _LINE_SECONDS = 10.0, 1.0
@@ -95,6 +97,8 @@ def _print(
 ) -> int:
     while index.update():
         pass
+    if index.problem is not None:
+        raise CommandError(running.unreadable(index.problem, str(folder.output)))
     at = max(0, index.lines - most) if most is not None else 0
     while True:
         alive = follow and status(folder).state in ALIVE
@@ -104,10 +108,13 @@ def _print(
         end = index.lines - 1 if alive and index.lines else index.lines
         while at < end:
             rows = index.read_lines(at, min(_PAGE, end - at))
-            for n, row in enumerate(rows, at + 1):
-                text = plain(row)
-                if _passes(wanted, text, n):
-                    print(text)
+            for n, row in enumerate(rows, at):
+                long = None if whole_line.is_all(row) else WholeLine(*index.source_of(n))
+                text = plain(row) if long is None else long.judged()
+                if not _passes(wanted, text, n + 1):
+                    continue
+                sys.stdout.writelines([text] if long is None else long.parts())
+                print()
             at += len(rows)
             if not rows:
                 break

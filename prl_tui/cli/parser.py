@@ -174,7 +174,11 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help=t("an id, a unique prefix, or last"))
     parser.add_argument("-f", "--follow", action="store_true", help=t("go on until the run ends"))
     parser.add_argument("--rank", type=_count, metavar="N", help=t("one rank's own log"))
-    parser.add_argument("--grep", metavar="RE", help=t("only lines that match; A is not a, unless RE begins with (?i)"))
+    parser.add_argument(
+        "--grep", metavar="RE",
+        help=t("only lines that match; A is not a, unless RE begins with (?i). Of a line over 128 KiB its first and "
+               "last 64 KiB are looked at, here and by --without and --level"),
+    )  # fmt: skip
     parser.add_argument("--without", metavar="RE", help=t("no lines that match"))
     parser.add_argument(
         "--level", choices=["error", "warning", "info"], help=t("only lines of this level and the graver ones")

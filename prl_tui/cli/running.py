@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from prl_tui import reasons
 from prl_tui.cli import box, sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import OutputLostError, drop_stdout, print_json, write_exact
@@ -226,6 +227,14 @@ def find(name: str) -> RunFolder:
     if not isinstance(folder, RunFolder):
         raise CommandError(sentence(folder.sentence), Exit.NO_RUN)
     return folder
+
+
+def unreadable(problem: OSError, name: str) -> str:
+    """One sentence for a log or folder that cannot be read; `name`: as it was given."""
+    path = visible(str(problem.filename or name))
+    if isinstance(problem, PermissionError):
+        return t("{path}: no permission to read it.", path=path)
+    return t("{path} cannot be read: {reason}.", path=path, reason=reasons.of(problem))
 
 
 def stop(args: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def watch(args: argparse.Namespace) -> int:
 
 def _several(name: str) -> list[RunFolder]:
     """The runs of prl-tui's that a folder holds, newest first, where it holds more than one; an id comes before a path."""
-    if not paths.is_dir(name) or isinstance(store.find(paths.runs_dir(), name), RunFolder):
+    if not name.strip() or not paths.is_dir(name) or isinstance(store.find(paths.runs_dir(), name), RunFolder):
         return []
     found = store.recorded(Path(name))
     return found if len(found) > 1 else []
@@ -79,14 +79,20 @@ def _found(name: str) -> RunFolder:
     try:
         return running.find(name)
     except CommandError:
+        if not name.strip():  # a script's empty variable; as a path it would be the working directory
+            raise
         if why := regular.odd(Path(name)):
             raise CommandError(t("{path} cannot be watched: {reason}.", path=name, reason=why)) from None
         if len(alone := store.recorded(Path(name)) if paths.is_dir(name) else []) == 1:
             return alone[0]
         one = bare.find(name, paths.here())
         if one is not None:
+            if isinstance(one, BareRun) and (problem := bare.refused(one)) is not None:
+                raise CommandError(running.unreadable(problem, name)) from None
             ours = bare.own(one, store.list_runs(paths.runs_dir())) if isinstance(one, BareRun) else None
             return ours or one
+        if (problem := bare.hidden(name)) is not None:
+            raise CommandError(running.unreadable(problem, name)) from None
         if paths.exists(name):
             raise CommandError(
                 t("{path} holds neither logging.jsonl nor a log ({endings}); name the log file itself.",
@@ -139,6 +145,8 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
         print(t("{place}: {words}", place=folder.metrics or folder.output, words=folder.kind()), file=sys.stderr)
     else:
         print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
+        if (problem := bare.problem_of(folder.output)) is not None and not isinstance(problem, FileNotFoundError):
+            print(running.unreadable(problem, str(folder.output)), file=sys.stderr)
     told = _Told()
     for one, _ in _looks(folder, wait=goal is not None):
         for line in told.news(one):

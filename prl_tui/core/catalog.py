@@ -78,14 +78,13 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ValueError(t("{path}, line {line}: this is not UTF-8 text.", path=path, line=line)) from None
     if not text.strip():
         raise ValueError(t("{path} is empty.", path=path))
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        table: dict[str, Any] = tomllib.loads(text)
-    except RecursionError:  # lists and tables nested by the thousand; where, nothing says
-        raise ValueError(t("{path}: lists or tables in one another, too deep for a config.", path=path)) from None
+        table = parsed(text)
+    except RecursionError:  # lists and tables nested by the thousand
+        from prl_tui.core import toml_words
+
+        place = toml_words.placed(path, toml_words.line_of(text, RecursionError))
+        raise ValueError(t("{path}: lists or tables in one another, too deep for a config.", path=place)) from None
     except ValueError as error:  # tomllib's own is one; so is a number of 5,000 digits
         from prl_tui.core import script_head
 
@@ -93,6 +92,16 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise ValueError(script_head.instead(path, text)) from None
         raise ValueError(_syntax(path, text, str(error))) from None
     _measured(path, table)
+    return table
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The table in a TOML text; the parser's ValueError, or RecursionError."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    table: dict[str, Any] = tomllib.loads(text)
     return table
 
 
@@ -124,9 +133,15 @@ def _syntax(path: Path, text: str, reason: str) -> str:
     from prl_tui.core import toml_words
 
     found = re.search(r"\(at line (\d+), column (\d+)\)", reason)
-    line = int(found.group(1)) if found else text.count("\n") + 1
-    what = reason[: found.start()].strip() if found else reason.split("(at end")[0].strip()
-    return t("{path}, line {line}: not TOML: {reason}.", path=path, line=line, reason=toml_words.told(what))
+    end = reason.find(toml_words.AT_END)
+    line = toml_words.line_of(text, ValueError) if not found and end < 0 else None
+    if found:
+        line, what = int(found.group(1)), reason[: found.start()].strip()
+    elif end >= 0:
+        line, what = text.rstrip().count("\n") + 1, reason[:end].strip()
+    else:
+        what = reason
+    return t("{path}: not TOML: {reason}.", path=toml_words.placed(path, line), reason=toml_words.told(what))
 
 
 def load(folders: Iterable[Path] = (), only: str | None = None, cache: Path | None = None) -> Catalog:
@@ -188,7 +203,7 @@ def _take_in(
         problems.append(Problem(path, str(error)))
         return
     if "extends" in table:
-        _extend(path, recipes, built_in, problems)
+        _extend(path, table, recipes, built_in, problems)
         return
     recipe = _read_recipe(path, shared, str(path), problems)
     if recipe is None:
@@ -204,48 +219,47 @@ def _take_in(
     recipes[recipe.name] = recipe
 
 
-def _extend(path: Path, recipes: dict[str, Recipe], built_in: set[str], problems: list[Problem]) -> None:
-    table = _shaped(path, PresetFile, problems)
-    if table is None:
-        return
-    presets = {name: preset_of(preset) for name, preset in table["presets"].items()}
-    extra = PresetFile(schema=1, extends=table["extends"], presets=presets)
-    recipe = recipes.get(extra.extends)
+def _extend(
+    path: Path, table: dict[str, Any], recipes: dict[str, Recipe], built_in: set[str], problems: list[Problem]
+) -> None:
+    """Take in a person's own presets: all mistakes of the file are told, and the presets without one are there."""
+    from prl_tui.core import mistakes, shape
+
+    wrong = mistakes.told(path, table, PresetFile)
+    given, base = table.get("presets"), table["extends"]
+    presets = {name: one for name, one in given.items() if isinstance(one, dict)} if isinstance(given, dict) else {}
+    sound = {name: preset_of(one) for name, one in presets.items() if not shape.reason(one, Preset)}
+    recipe = recipes.get(base) if isinstance(base, str) else None
     if recipe is None:
-        if extra.extends not in built_in:  # a built-in that this command did not need to read
-            from prl_tui.core.config import nearest
-
-            if not extra.extends:
-                problems.append(Problem(path, t("{path}: extends: the name of the recipe is empty.", path=path)))
-                return
-            near = nearest(extra.extends, sorted({*recipes, *built_in}))
-            message = t("{path}: extends: there is no recipe named {name}.", path=path, name=cut(extra.extends))
-            if near:
-                message = t("{path}: extends: there is no recipe named {name}; did you mean {near}?",
-                            path=path, name=cut(extra.extends), near=near)  # fmt: skip
-            problems.append(Problem(path, message))
-        return
-    good: dict[str, Preset] = {}
-    wrong: list[str] = []
-    for name, preset in extra.presets.items():
-        unknown = [key for key in preset.values if key not in recipe.by_key]
-        if name in recipe.presets:
-            message = t(
-                "{path}: presets.{name}: {recipe} has a preset of that name already; another name would work.",
-                path=path,
-                name=cut(name),
-                recipe=recipe.name,
-            )
-            wrong.append(message)
-        elif unknown:
+        if isinstance(base, str) and base not in built_in:  # else a built-in that this command did not need to read
+            wrong.append(_no_base(path, base, {*recipes, *built_in}))
+    else:
+        for name, one in presets.items():
+            values = one.get("values")
+            unknown = [key for key in values if key not in recipe.by_key] if isinstance(values, dict) else []
+            if name in recipe.presets:
+                wrong.append(
+                    t("{path}: presets.{name}: {recipe} has a preset of that name already; another name would work.",
+                      path=path, name=cut(name), recipe=recipe.name)
+                )  # fmt: skip
             wrong += [_no_field(path, name, key, recipe) for key in unknown]
-        else:
-            good[name] = preset
-    if wrong:
-        from prl_tui.core import mistakes
+            if unknown or name in recipe.presets:
+                sound.pop(name, None)
+        if not shape.reason({**table, "presets": {}}, PresetFile) and isinstance(given, dict):
+            recipes[recipe.name] = recipe.with_presets(sound)
+    problems += [Problem(path, sentence) for sentence in mistakes.few(wrong, path)]
 
-        problems += [Problem(path, sentence) for sentence in mistakes.few(wrong, path)]
-    recipes[recipe.name] = recipe.with_presets(good)
+
+def _no_base(path: Path, name: str, known: set[str]) -> str:
+    """One sentence for presets of a recipe that does not exist, with the nearest one."""
+    from prl_tui.core.config import nearest
+
+    if not name:
+        return t("{path}: extends: the name of the recipe is empty.", path=path)
+    if near := nearest(name, sorted(known)):
+        return t("{path}: extends: there is no recipe named {name}; did you mean {near}?",
+                 path=path, name=cut(name), near=near)  # fmt: skip
+    return t("{path}: extends: there is no recipe named {name}.", path=path, name=cut(name))
 
 
 def _no_field(path: Path, preset: str, key: str, recipe: Recipe) -> str:
@@ -285,30 +299,20 @@ def _read_recipe(
 
 def _shaped(path: Path, declared: type[Value], problems: list[Problem]) -> dict[str, Any] | None:
     """The table in a file once it has the declared shape; None, and a problem that names the key path, otherwise."""
-    table: dict[str, Any] = {}
     try:
         table = read_toml(path)
-        from prl_tui.core import shape
-
-        shape.check(table, declared)
     except ValueError as error:
-        where = getattr(error, "where", None)
-        if where is None:
-            problems.append(Problem(path, str(error)))
-            return None
-        from prl_tui.core import mistakes
-
-        misnamed = [_misnamed(path, one.place, one.reason) for one in mistakes.found(table, declared)]
-        sentences = misnamed or [_shape_sentence(path, getattr(error, "what", ""), where, table)]
-        problems += [Problem(path, sentence) for sentence in mistakes.few(sentences, path)]
+        problems.append(Problem(path, str(error)))
         return None
-    return table
+    from prl_tui.core import shape
 
+    if not shape.reason(table, declared):
+        return table
+    from prl_tui.core import mistakes
 
-def _misnamed(path: Path, place: str, reason: str) -> str:
-    if not place:
-        return t("{path}: {reason}", path=path, reason=reason)
-    return t("{path}: {place}: {reason}", path=path, place=place, reason=reason)
+    wrong = mistakes.told(path, table, declared)
+    problems += [Problem(path, sentence) for sentence in mistakes.few(wrong, path)]
+    return None
 
 
 class _Kept:
@@ -343,19 +347,3 @@ class _Kept:
         with contextlib.suppress(OSError, TypeError, ValueError):  # a cache that cannot be written costs time, no more
             self._place.parent.mkdir(parents=True, exist_ok=True)
             atomic.write_text(self._place, json.dumps({"stamp": self._stamp, "table": table}))
-
-
-def _shape_sentence(path: Path, what: str, place: str, table: dict[str, Any]) -> str:
-    """`presets/x.toml: field num_generations, type: …` from the shape checker's `field[3].type`."""
-    found = re.match(r"field\[(\d+)\]\.?(.*)", place)
-    fields = table.get("field")
-    if found and isinstance(fields, list) and isinstance(fields[int(found.group(1))], dict):
-        key = fields[int(found.group(1))].get("key", found.group(1))
-        place = f"field {key}" + (f", {found.group(2)}" if found.group(2) else "")
-    from prl_tui.core import shape
-
-    what = shape.told(what)
-    what = what if len(what) <= 200 else what[:197] + "…"
-    if not place:
-        return t("{path}: {reason}.", path=path, reason=what)
-    return t("{path}: {place}: {reason}.", path=path, place=place, reason=what)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from prl_tui.core import shape
+from prl_tui.core import mistakes, shape
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import find_key, nearest, resolve
 from prl_tui.core.config_file import ConfigFile, no_field, no_preset, no_recipe
@@ -23,8 +23,9 @@ def told(path: Path, table: Mapping[str, Any], catalog: Catalog, own: Path) -> l
     meant = {key: name for name in table for key in [_meant(name, table)] if key}
     if "schema" in table and "recipe" not in meant:
         return [_other_kind(path, table, catalog, own)]
-    keys = [_no_key(path, name) for name in table if name not in KEYS]
-    return [*keys, *_below(path, {key: table[name] for key, name in meant.items()}, catalog)]
+    keys = [_no_key(path, name, table) for name in table if name not in KEYS]
+    mistyped = {key for key, name in meant.items() if key != name}
+    return [*keys, *_below(path, {key: table[name] for key, name in meant.items()}, catalog, mistyped)]
 
 
 def _meant(name: str, table: Mapping[str, Any]) -> str | None:
@@ -33,24 +34,29 @@ def _meant(name: str, table: Mapping[str, Any]) -> str | None:
     return None if near != name and near in table else near
 
 
-def _below(path: Path, table: Mapping[str, Any], catalog: Catalog) -> Iterator[str]:
-    """What is wrong behind the keys, once each goes by its right name."""
+def _below(path: Path, table: Mapping[str, Any], catalog: Catalog, mistyped: Collection[str]) -> Iterator[str]:
+    """What is wrong behind the keys, once each goes by its right name.
+
+    Of a mistyped one whose value is of another type nobody knows that it was meant: its name is told alone.
+    """
     if "recipe" not in table:
         yield t("{path}: the key recipe is missing; recipe = {example} would work.", path=path, example=f'"{EXAMPLE}"')
     wrong = _misshapen(table)
     for key, (what, where) in wrong.items():
+        if key in mistyped:
+            continue
         yield t("{path}: {place}: {reason}.", path=path, place=where or key, reason=what)
     name, preset, values = (table.get(key) if key not in wrong else None for key in ("recipe", "preset", "values"))
     recipe = None
     if isinstance(name, str):
         recipe = catalog.find(name)
         if recipe is None:
-            yield f"{path}: recipe: {no_recipe(name, catalog)}"
-            recipe = catalog.find(nearest(name, list(catalog.recipes)) or "")
+            yield mistakes.at(path, "recipe", _no_recipe(name, catalog))
+            recipe = catalog.find(name.partition("/")[0]) or catalog.find(nearest(name, list(catalog.recipes)) or "")
     if recipe is None:
         return
     if preset and preset not in recipe.presets:
-        yield f"{path}: preset: {no_preset(preset, recipe.name, list(recipe.presets))}"
+        yield mistakes.at(path, "preset", no_preset(preset, recipe.name, list(recipe.presets)))
     yield from _fields(path, values or {}, recipe)
 
 
@@ -72,15 +78,36 @@ def _fields(path: Path, values: Mapping[str, Any], recipe: Recipe) -> Iterator[s
     for name in values:
         key = find_key(recipe, name)
         if key is None:
-            yield f"{path}: values: {no_field(config, name)}"
+            yield mistakes.at(path, "values", no_field(config, name))
         elif named.setdefault(key, name) != name:
             yield t("{path}: values: {first} and {second} are one field, {key}; keep one of them.",
                     path=path, first=named[key], second=name, key=key)  # fmt: skip
 
 
-def _no_key(path: Path, name: str) -> str:
+def _no_recipe(name: str, catalog: Catalog) -> str:
+    """A source of the command line, RECIPE/PRESET, is two keys here."""
+    base, slash, preset = name.partition("/")
+    recipe = catalog.find(base) if slash else None
+    if recipe is None:
+        return no_recipe(name, catalog)
+    if preset and preset not in recipe.presets:
+        return no_preset(preset, base, list(recipe.presets))
+    works = f'recipe = "{base}"' + (f', preset = "{preset}"' if preset else "")
+    return t("there is no recipe named {name}; {example} would work.", name=cut(name), example=works)
+
+
+def _no_key(path: Path, name: str, table: Mapping[str, Any]) -> str:
+    if not name.strip():
+        return t("{path}: a key is empty; settings belong in the table [values].", path=path)
     near, shown = nearest(name, list(KEYS)), cut(name)
-    if near:
+    if name == "presets" and isinstance(table[name], dict):
+        base = table.get("recipe")
+        example = f'extends = "{cut(base) if isinstance(base, str) else EXAMPLE}"'
+        hint = t(
+            "presets of your own go into a file of their own, which begins with schema = 1 and {example}.",
+            example=example,
+        )
+    elif near:
         hint = t("did you mean {near}?", near=near)
     elif name == "schema":  # recipes and presets have one
         hint = t("a run config has none: leave that line out.")
@@ -94,7 +121,7 @@ def _other_kind(path: Path, table: Mapping[str, Any], catalog: Catalog, own: Pat
     base, presets = table.get("extends"), table.get("presets")
     if isinstance(base, str):
         if catalog.find(base) is None:
-            return f"{path}: extends: {no_recipe(base, catalog)}"
+            return mistakes.at(path, "extends", no_recipe(base, catalog))
         first = cut(next(iter(presets), "")) if isinstance(presets, dict) else ""
         return t(
             "{path} holds presets of your own for {recipe}: put it into {folder} and name {source}.",

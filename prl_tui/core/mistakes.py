@@ -15,6 +15,8 @@ MOST = 10
 """Sentences about one source; behind them stands how many more there are."""
 _NAMED = 30
 """Names that a sentence lists at most."""
+_LONG = 200
+"""Letters of what is wrong at one place, at most."""
 
 
 class SeveralError(ValueError):
@@ -41,6 +43,8 @@ class Mistake(Value):
         """What is wrong and what would work, as a whole sentence without the place."""
         near, name, known = nearest(self.name, list(self.known)), cut(self.name), listed(self.known[:_NAMED])
         if self.is_key:
+            if not name.strip():
+                return t("a key is empty; there are {known}.", known=known)
             if near:
                 return t("there is no key {name} here; did you mean {near}?", name=name, near=near)
             return t("there is no key {name} here; there are {known}.", name=name, known=known)
@@ -65,6 +69,49 @@ def found(table: object, declared: type[Value]) -> list[Mistake]:
     return list(_walk(table, declared, ""))
 
 
+def told(path: object, table: object, declared: type[Value]) -> list[str]:
+    """A sentence for each mistake in the shape of a file's table: names that it does not have, and values of another type."""
+    names = found(table, declared)
+    meant = {(one.place, nearest(one.name, list(one.known))) for one in names if one.is_key}
+    few_of_them = {one.place for one in names if not one.is_key}
+    sentences = [at(path, one.place, one.reason) for one in names]
+    for place, missing, what in _misshapen(table, declared, ""):
+        if (place, missing) not in meant and place not in few_of_them:
+            reason = what if len(what) <= _LONG else what[: _LONG - 3] + "…"
+            sentences.append(at(path, place, t("{reason}.", reason=reason)))
+    return sentences
+
+
+def at(path: object, place: str, sentence: str) -> str:
+    """A whole sentence behind the file and the place in it, with the colons of the language in force."""
+    if not place:
+        return t("{path}: {reason}", path=path, reason=sentence)
+    return t("{path}: {place}: {reason}", path=path, place=place, reason=sentence)
+
+
+def _misshapen(table: object, hint: Any, before: str) -> Iterator[tuple[str, str, str]]:
+    """Where a value is not of its type, which key is missing there or "", and what is wrong; each is looked at alone."""
+    from prl_tui.core import shape
+
+    origin, inner = get_origin(hint), get_args(hint)
+    if isinstance(hint, type) and issubclass(hint, Value) and isinstance(table, dict):
+        hints = get_type_hints(hint)
+        for key in hints:
+            if key in table:
+                yield from _misshapen(table[key], hints[key], f"{before}{key}.")
+            elif key not in hint.declared_defaults:
+                yield _place(before), key, t("the key {name} is missing", name=key)
+    elif origin is dict and isinstance(table, dict):
+        for key, one in table.items():
+            if get_origin(inner[0]) is not Literal or key in get_args(inner[0]):
+                yield from _misshapen(one, inner[1], f"{before}{cut(key)}.")
+    elif origin is tuple and Ellipsis in inner and isinstance(table, list):
+        for index, one in enumerate(table):
+            yield from _misshapen(one, inner[0], _entry(before, index, one))
+    elif what := shape.reason(table, hint):
+        yield _place(before), "", what
+
+
 def _walk(table: object, hint: Any, before: str) -> Iterator[Mistake]:
     """`before` is the path to the table with what stands between it and a key: `presets.night.`, `field lr, `."""
     origin, inner = get_origin(hint), get_args(hint)
@@ -72,7 +119,9 @@ def _walk(table: object, hint: Any, before: str) -> Iterator[Mistake]:
         yield from _value(table, hint, before)
     elif origin is Literal:
         if isinstance(table, (str, int, float)) and table not in inner:
-            yield Mistake(_place(before), str(table), tuple(map(str, inner)), False)
+            words = any(isinstance(one, str) for one in inner)
+            shown = f'"{table}"' if isinstance(table, str) and not words else str(table)
+            yield Mistake(_place(before), shown, tuple(map(str, inner)), False)
     elif origin is dict:
         for key, one in _entries(table):
             if get_origin(inner[0]) is Literal and key not in get_args(inner[0]):

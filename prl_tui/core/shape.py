@@ -61,6 +61,15 @@ def check(table: object, declared: type[Value]) -> None:
         raise ShapeError(_words(what), where) from None
 
 
+def reason(value: object, hint: Any) -> str:
+    """What is wrong with one value from a file, in words; "" where it is as its hint says."""
+    try:
+        msgspec.convert(value, _swapped(hint))
+    except msgspec.ValidationError as error:
+        return told(_words(re.sub(r" - at `.*`$", "", str(error))))
+    return ""
+
+
 def told(what: str) -> str:
     """A ShapeError's `what` where it is about a key that is unknown or missing; any other as it is."""
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 from prl_tui.core.values import cut
 from prl_tui.i18n import mark, t
@@ -37,6 +38,47 @@ _MESSAGES = {
     r"Exceeds the limit .* for integer string conversion.*": mark("a number has too many digits"),
 }
 """A pattern of the whole message → its sentence; `{name}` is what the pattern's group holds."""
+
+
+AT_END = "(at end of document)"
+"""Where the parser says that a text ends too soon."""
+_SEARCHED = 1 << 20
+"""Letters of a text in which a line is looked for: that parses the text a few times over."""
+
+
+def line_of(text: str, kind: type[Exception]) -> int | None:
+    """The line at which the parser gives up with an error that has no place, counted from 1; None in a huge text.
+
+    All that begins like the text and has that line ends so, and nothing shorter: the parser goes from left to right.
+    """
+    if len(text) > _SEARCHED:
+        return None
+    lines = text.split("\n")
+    low, high = 1, len(lines)
+    while low < high:
+        middle = (low + high) // 2
+        if _gives_up("\n".join(lines[:middle]), kind):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _gives_up(text: str, kind: type[Exception]) -> bool:
+    from prl_tui.core import catalog
+
+    try:
+        catalog.parsed(text)
+    except (ValueError, RecursionError) as error:
+        return isinstance(error, kind) and not re.search(
+            r"\(at (?:line \d+, column \d+|end of document)\)$", str(error)
+        )
+    return False
+
+
+def placed(path: Path, line: int | None) -> str:
+    """A file, and the line in it where that is known."""
+    return t("{path}, line {line}", path=path, line=line) if line is not None else str(path)
 
 
 def told(message: str) -> str:

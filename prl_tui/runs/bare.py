@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,8 @@ class BareRun(RunFolder):
 
 def find(text: str, here: Path) -> RunFolder | None:
     """The run that a path or a name such as `v31` means; None where it is neither, or nothing of a run lies there."""
+    if not text.strip():
+        return None  # Path("") is the working directory
     try:
         path = Path(text).expanduser()
         if path.is_file():
@@ -74,6 +77,44 @@ def find(text: str, here: Path) -> RunFolder | None:
         named = [one for one in _walk(here, 3) if one.is_dir() and one.name.split("-")[0] == text.split("-")[0]]
         fits = [one for one in named if one.name.startswith(text)]
         return _of_folder(max(fits, key=_changed).resolve()) if fits else None
+    return None
+
+
+def refused(found: BareRun) -> OSError | None:
+    """What the system says where none of its files can be read; None where one can."""
+    problems = [problem_of(path) for path in (found.metrics, found.log) if path is not None]
+    return None if None in problems else next(iter(problems), None)
+
+
+def hidden(text: str) -> OSError | None:
+    """What keeps somebody from looking at a path, or into a folder at or below it; None where nothing does."""
+    try:
+        top = Path(text).expanduser()
+        mode = top.stat().st_mode
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error
+    except (ValueError, RuntimeError):  # a NUL, no home
+        return None
+    if not stat.S_ISDIR(mode):
+        return problem_of(top)
+    for one in (top, *_walk(top, _DEEP - 1)):
+        problem = problem_of(one, folders=True)
+        if problem is not None and (one is top or isinstance(problem, PermissionError)):
+            return problem
+    return None
+
+
+def problem_of(path: Path, *, folders: bool = False) -> OSError | None:
+    """Why a file or folder cannot be read; None where it can. `folders`: of a file only why it cannot be looked at."""
+    try:
+        if stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116
+            os.scandir(path).close()
+        elif not folders:
+            regular.opened(path).close()
+    except OSError as problem:
+        return problem
     return None
 
 

@@ -39,6 +39,8 @@ class NoRun:
     @property
     def sentence(self) -> str:
         """For a person."""
+        if not self.wanted.strip():
+            return t("The name of the run is empty; an id, the beginning of one, or last would work")
         if self.wanted == LAST:
             return t("There are no runs yet")
         return t("There is no run {name}", name=self.wanted)
@@ -130,7 +132,7 @@ def _placed(root: Path) -> list[tuple[float, str]]:
 
 def recorded(root: Path) -> list[RunFolder]:
     """The runs of a folder that need be no root of ours, newest first: only those with a record of their start."""
-    return [one for one in list_runs(root) if (one.path / records.RUN).is_file()]
+    return [one for one in list_runs(root) if os.path.isfile(one.path / records.RUN)]  # noqa: PTH113  (Path.is_file raises for a folder that is shut)
 
 
 def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:

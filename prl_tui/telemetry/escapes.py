@@ -10,6 +10,7 @@ aligned (measured: U+FE0F shifts the row in tmux 3.3a, ZWJ sequences in xterm.js
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -49,6 +50,7 @@ _ESCAPE = re.compile(
     r"|\x1b[ -/]*(?:[0-~]|$)"  # two-byte and character-set sequences
     r"|\x1b"
 )
+_BEGINS = "\x1b\x9b\x9d\x90\x98\x9e\x9f"
 _BYTE_ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ODD = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
@@ -102,12 +104,12 @@ def decode(raw: bytes) -> str:
     return last_frame(raw).decode("utf-8", "replace")
 
 
-def pieces(text: str) -> tuple[Piece, ...]:
-    """A decoded line as pieces; joined they are `plain(text)`. A look ends with its line."""
+def pieces(text: str, column: int = 0) -> tuple[Piece, ...]:
+    """A decoded line as pieces; joined they are `plain(text)`. A look ends with its line. `column`: where it begins."""
     if _is_clean(text):
         return (Piece(text),) if text else ()
     found: list[Piece] = []
-    look, position, column = PLAIN, 0, 0
+    look, position = PLAIN, 0
     for match in _ESCAPE.finditer(text):
         column = _add(found, text[position : match.start()], look, column)
         position = match.end()
@@ -121,6 +123,22 @@ def plain(line: bytes | str) -> str:
     """The characters of a line that are shown, without any look."""
     text = line if isinstance(line, str) else decode(line)
     return text if _is_clean(text) else "".join(piece.text for piece in pieces(text))
+
+
+def plain_parts(parts: Iterable[str]) -> Iterator[str]:
+    """The same of a decoded line that comes in parts, each cut at a `safe_end`."""
+    column = 0
+    for part in parts:
+        shown = "".join(piece.text for piece in pieces(part, column))
+        column += len(shown)
+        yield shown
+
+
+def safe_end(text: str) -> int:
+    """Where text that goes on may be cut: before an escape sequence whose end may be still to come."""
+    begun = max(map(text.rfind, _BEGINS))
+    match = _ESCAPE.match(text, begun) if begun >= 0 else None
+    return begun if match is not None and match.end() == len(text) else len(text)
 
 
 def _is_clean(text: str) -> bool:

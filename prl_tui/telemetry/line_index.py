@@ -24,6 +24,8 @@ FROM_END = 1 << 20
 """Bytes of a log's end that are enough for a screen, unless its lines are very long."""
 LINE_LIMIT = 8192
 """Bytes of one line that are handed out: its last ones, where a progress bar's newest state is."""
+LETTER = 4
+"""Bytes of a letter of UTF-8 at most: a cut line is up to three longer than it was wanted, so that it begins with a whole one."""
 
 
 class LineSource(Protocol):
@@ -70,6 +72,19 @@ def _near_end(path: Path) -> int:
     except OSError:
         return 0
     return max(0, size - FROM_END) // BLOCK * BLOCK
+
+
+def last_of(line: bytes, limit: int) -> bytes:
+    """A line's last `limit` bytes, and those before them that belong to the same letter."""
+    start = len(line) - limit
+    if start <= 0:
+        return line
+    for begin in range(start, max(-1, start - LETTER), -1):
+        if line[start] & 0xC0 != 0x80:
+            break
+        if line[begin] >= 0xC0:
+            return line[begin:]
+    return line[start:]
 
 
 class LineIndex:
@@ -159,12 +174,12 @@ class LineIndex:
                 break
             *whole, rest = data.split(b"\n")
             if whole:
-                found.extend(line[-limit:] for line in whole)
+                found.extend(line if len(line) <= limit else last_of(line, limit) for line in whole)
                 position += len(data) - len(rest)
             else:  # longer than the window, or the unfinished last one
                 end = self._end_of(first + len(found))
-                begin = max(position, end - limit)
-                found.append(self._file.read(begin, end - begin))
+                begin = max(position, end - limit - LETTER + 1)
+                found.append(last_of(self._file.read(begin, end - begin), limit))
                 position = end + 1
                 if position > self.size:
                     break
@@ -173,6 +188,18 @@ class LineIndex:
     def head_of(self, line: int, count: int) -> bytes:
         """The first `count` bytes of a line that is longer than that."""
         return self._file.read(self._start_of(line), count)
+
+    def source_of(self, line: int) -> tuple[LineIndex, int]:
+        """The index that has a line, and its number there, from 0."""
+        return self, line
+
+    def extent(self, line: int) -> tuple[int, int]:
+        """The offsets in the file of a line's first byte and of its end, the newline left out."""
+        return self._start_of(line), self._end_of(line)
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """At most so many bytes of the file; empty where it has none there any more."""
+        return self._file.read(offset, count)
 
     def lines_above(self, tail: LineIndex) -> int:
         """How many lines stand before the first one of an index of the same file that began near its end."""

@@ -115,12 +115,17 @@ class MergedIndex:
 
     def file_of(self, line: int) -> tuple[Path, int]:
         """In which file a line is, and its number there, from 0."""
+        source, number = self.source_of(line)
+        return source.path, number
+
+    def source_of(self, line: int) -> tuple[LineIndex, int]:
+        """The index that has a line, and its number there, from 0."""
         if line < self._placed:
             segment = bisect_right(self._starts, line) - 1
-            return self.sources[self._numbers[segment]].path, self._firsts[segment] + line - self._starts[segment]
+            return self.sources[self._numbers[segment]], self._firsts[segment] + line - self._starts[segment]
         still_open = [source for source in self.sources if source.lines > source.complete_lines] or self.sources[:1]
         source = still_open[min(line - self._placed, len(still_open) - 1)]
-        return source.path, source.complete_lines
+        return source, source.complete_lines
 
     def lines_above(self, tail: MergedIndex) -> int:
         """How many lines more this has than one that began near its files' ends, which has the same last ones."""

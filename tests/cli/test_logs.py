@@ -116,3 +116,46 @@ def test_no_expression_hangs_the_command_line(tmp_path, option, pattern):
         matching = {line for line in ("a" * 30, "first", "after") if re.search(pattern, line)}
         wanted = matching if option == "--grep" else {"a" * 30, "first", "after"} - matching
         assert wanted <= set(done.stdout.splitlines())
+
+
+LONG_LINES = r"""
+print("CONFIG {" + "x" * 9000 + "}")
+print("\u4e2d" * 4000)
+print("begin " + "y" * 300_000 + " end")
+print("bar 1" + "\rbar 2" * 5000)
+print("ERROR: " + "z" * 20_000)
+"""
+
+
+@pytest.fixture
+def long_lines(tmp_path):
+    folder = launcher.start(paths.runs_dir(), Job((sys.executable, "-X", "utf8", "-c", LONG_LINES), cwd=tmp_path))
+    ended(folder)
+    return folder
+
+
+def test_long_lines_are_printed_whole(cli, long_lines):
+    done = cli("logs", long_lines.id)
+    assert done.out.splitlines() == [
+        "CONFIG {" + "x" * 9000 + "}",
+        "中" * 4000,
+        "begin " + "y" * 300_000 + " end",
+        "bar 2",
+        "ERROR: " + "z" * 20_000,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (("--grep", "^CONFIG"), ["CONFIG"]),
+        (("--grep", "^begin .* end$"), ["begin "]),
+        (("--grep", " end$"), ["begin "]),
+        (("--without", "^(CONFIG|begin|ERROR)"), ["中中中中中中", "bar 2"]),
+        (("--level", "error"), ["ERROR:"]),
+        (("--grep", "^中+$", "-n", "4"), ["中中中中中中"]),
+    ],
+)
+def test_long_lines_are_judged_by_their_start_and_their_end(cli, long_lines, words, begins):
+    done = cli("logs", long_lines.id, *words)
+    assert (done.code, [line[:6] for line in done.out.splitlines()]) == (0, begins)

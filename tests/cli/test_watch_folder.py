@@ -93,3 +93,17 @@ def test_a_pipe_among_the_logs_of_a_folder_is_passed_over(cli, place):
     done = cli("watch", "out", "--plain")
     assert done.code == 3
     assert "holds neither logging.jsonl nor a log" in done.err
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t\n"], ids=["empty", "blank", "tab"])
+@pytest.mark.parametrize(
+    "words",
+    [("watch",), ("watch", "--plain"), ("watch", "--json"), ("watch", "--exit-on", "finished"), ("logs",), ("stop",), ("rm",),
+     ("stacks",), ("compare",)],
+    ids=" ".join,
+)  # fmt: skip
+def test_an_empty_name_is_no_folder_and_no_run(cli, shared, words, name):
+    (shared.parent / "newest.log").write_text("{'loss': 1.0, 'global_step/max_steps': '1/1'}\n")
+    done = cli(*words, name)
+    assert (done.code, done.out) == (3, "")
+    assert done.err == ("prl-tui: The name of the run is empty; an id, the beginning of one, or last would work.\n")

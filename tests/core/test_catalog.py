@@ -100,7 +100,7 @@ BROKEN = {
     "type": (RECIPE.replace('"float"', '"flaot"'), "field lr, type"),
     "missing": (RECIPE.replace('name = "mine"', ""), "name"),
     "unknown": (RECIPE.replace("default =", "defualt ="), "field lr"),
-    "table": ("schema = 1\nfield = 7\n", "field"),
+    "table": ("field = 7\n" + RECIPE.partition("[[field]]")[0], "field: it must be a list in brackets"),
     "preset-field": (RECIPE + "[presets.x.values]\nlrr = 1\n", "presets.x.values.lrr"),
     "extends": (PRESETS.replace("prl-grpo", "prl-gropo"), "extends: there is no recipe named prl-gropo"),
     "extends-field": (PRESETS.replace("num_gen", "num_gne"), "presets.night.values.num_gneerations"),
@@ -158,3 +158,72 @@ def test_a_file_without_permission_is_named_and_skipped(open_folder: Path, as_no
 
 def test_a_folder_that_does_not_exist_is_no_problem(tmp_path: Path) -> None:
     assert catalog.load([tmp_path / "nowhere"]).problems == ()
+
+
+LINES = 25
+PLACELESS = {
+    "digits": "a = 1" + "0" * 5000,
+    "digits in a list": "a = [1, 2" + "0" * 5000 + ", 3]",
+    "digits in a table": "a = {b = -1" + "0" * 5000 + "}",
+    "digits behind a like text": 't = "1' + "0" * 5000 + '"  # 1' + "0" * 5000 + "\na = 1" + "0" * 5000,
+    "deep": "a = " + "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("wrong", PLACELESS.values(), ids=PLACELESS)
+@pytest.mark.parametrize("at", [1, 4, 13, LINES])
+def test_an_error_to_which_the_parser_gives_no_place_names_the_right_line(tmp_path: Path, wrong: str, at: int) -> None:
+    lines = [f"k{n} = [\n{n}]" if n % 5 == 0 else f"k{n} = {n}" for n in range(LINES)]
+    lines.insert(at - 1, wrong)
+    text = "\n".join(lines) + "\n"
+    line = text.split(wrong)[0].count("\n") + 1 + wrong.count("\n")
+    [problem] = load(tmp_path / "own", broken=text).problems
+    assert problem.message.startswith(f"{tmp_path / 'own' / 'broken.toml'}, line {line}: ")
+
+
+def test_a_text_that_ends_too_soon_does_so_at_its_last_line(tmp_path: Path) -> None:
+    [problem] = load(tmp_path / "own", broken='a = 1\nb = """x\nlast\n\n').problems
+    assert ", line 3: not TOML: a text without its closing quotes" in problem.message
+
+
+def test_all_mistakes_of_a_presets_file_are_told_at_once_and_its_good_presets_are_there(tmp_path: Path) -> None:
+    text = PRESETS + (
+        "[presets.bad]\nvalues = 3\n[presets.worse]\ntitle = 7\n[presets.odd.values]\nmax_stps = 1\nseed = 2\n"
+        '[presets.standard-4gpu.values]\nseed = 1\n[presets.mixed]\ntitle = "x"\n[presets.mixed.values]\nlerning_rate = 1\n'
+    )
+    found = load(tmp_path / "own", b=text)
+    path = tmp_path / "own" / "b.toml"
+    assert sorted(problem.message for problem in found.problems) == sorted(
+        [
+            f"{path}: presets.bad.values: it must be a table, and is a whole number.",
+            f"{path}: presets.worse: the key values is missing.",
+            f"{path}: presets.worse.title: it must be a table, and is a whole number.",
+            f"{path}: presets.mixed.title: it must be a table, and is a text.",
+            f"{path}: presets.odd.values.max_stps: prl-grpo has no such field; did you mean max_steps?",
+            f"{path}: presets.mixed.values.lerning_rate: prl-grpo has no such field; did you mean learning_rate?",
+            f"{path}: presets.standard-4gpu: prl-grpo has a preset of that name already; another name would work.",
+        ]
+    )
+    presets = found.recipes["prl-grpo"].presets
+    assert presets["night"].values == {"num_generations": 8}
+    assert not presets.keys() & {"bad", "worse", "odd", "mixed"}
+    assert presets["standard-4gpu"].values["num_generations"] == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ('"1"', 'schema: "1" does not work here; 1 would.'),
+        ("2", "schema: 2 does not work here; 1 would."),
+        ("[1]", "schema: it must be a whole number, and is a list."),
+        ("true", "schema: it must be a whole number, and is true or false."),
+        ("1.0", "schema: it must be a whole number, and is a number with a point."),
+    ],
+)
+@pytest.mark.parametrize("text", [PRESETS, RECIPE], ids=["presets", "recipe"])
+def test_a_schema_of_another_type_is_shown_as_it_stands_there(
+    tmp_path: Path, text: str, written: str, words: str
+) -> None:
+    found = load(tmp_path / "own", b=text.replace("schema = 1", f"schema = {written}"))
+    assert [problem.message for problem in found.problems] == [f"{tmp_path / 'own' / 'b.toml'}: {words}"]
+    assert "night" not in found.recipes["prl-grpo"].presets

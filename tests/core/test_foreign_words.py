@@ -71,9 +71,11 @@ def test_what_is_no_toml_is_told_in_both_languages(tmp_path: Path, text: str, wo
     assert no_english(said, str(path), "TOML", "\\x01"), said
 
 
-def test_nesting_without_end_names_no_line(tmp_path: Path) -> None:
+def test_nesting_without_end_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    assert fault(path, "a = " + "[" * 100_000) == f"{path}: lists or tables in one another, too deep for a config."
+    assert (
+        fault(path, "a = " + "[" * 100_000) == f"{path}, line 1: lists or tables in one another, too deep for a config."
+    )
     i18n.set_language("zh")
     assert no_english(fault(path, "a = " + "[" * 100_000), str(path))
 

@@ -126,3 +126,17 @@ async def test_the_app_opens_on_the_list_of_a_folder_that_was_named(app, many, t
         await wait_for(
             pilot, lambda: "bbbbb1" in screen(pilot.app) and str(shared) in screen(pilot.app), "the list again"
         )
+
+
+@pytest.mark.parametrize("key", ["escape", "enter"])
+@pytest.mark.parametrize("text", ["", "demo"])
+async def test_find_is_told_again_as_soon_as_its_field_is_gone(app, many, monkeypatch, key, text):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: "find" in last(pilot) and "delete" in last(pilot), "the keys of an ended run")
+        monkeypatch.setattr(place, "_work", lambda: None)  # no later look mends the line
+        await pilot.press("slash", *text)
+        await wait_for(pilot, lambda: "all runs" in last(pilot), "the field's keys")
+        await pilot.press(key)
+        await wait_for(pilot, lambda: place.rows.has_focus and not place.query(RunFinder), "the list")
+        await wait_for(pilot, lambda: "find" in last(pilot), "the key line")

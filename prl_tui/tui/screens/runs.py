@@ -213,14 +213,23 @@ class RunsScreen(Place):
             await self.mount(RunFinder(self.rows), before=self.rows)
         self.set_focus(self.query_one_optional("#finder"))
 
-    def action_back(self) -> None:
+    async def on_run_finder_done(self) -> None:
+        """Into the list."""
+        await self._close_finder()
+
+    async def _close_finder(self) -> None:
+        """Once it is gone, `/` opens it again: the keys that are told say so at once."""
+        await self.query("#finder").remove()
+        self.set_focus(self.rows)
+        self.refresh_bindings()
+
+    async def action_back(self) -> None:
         """All runs again, else go to the form."""
         if not self.query("#finder") and not self.rows.text:
             self.prl.action_go("configure")
             return
-        self.query("#finder").remove()
         self.rows.narrow("")
-        self.set_focus(self.rows)
+        await self._close_finder()
 
     def action_sweep(self) -> None:
         """Look for processes that outlived their run; ask before they are ended."""

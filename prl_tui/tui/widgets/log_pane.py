@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from prl_tui import reasons
 from prl_tui.telemetry.escapes import decode, lacks_its_start
-from prl_tui.telemetry.line_index import LINE_LIMIT
+from prl_tui.telemetry.line_index import LETTER, LINE_LIMIT
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.widgets.ansi_strip import Paint, Span
 
@@ -343,7 +343,7 @@ class LogPane(ScrollView, can_focus=True):
         """Whether more of a line stands in the log before what is shown of it."""
         if len(raw) < self._limit or self._source is None:
             return False
-        longer = self._source.read_lines(line, 1, self._limit + 1)
+        longer = self._source.read_lines(line, 1, self._limit + LETTER)
         return lacks_its_start(raw, bool(longer) and len(longer[0]) > len(raw))
 
     def spans(self, text: str) -> list[Span]:  # noqa: ARG002

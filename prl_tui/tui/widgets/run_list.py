@@ -310,6 +310,9 @@ class RunFinder(Input):
         Binding("pagedown", "page(1)", show=False),
     ]
 
+    class Done(Message):
+        """What fits is kept, and the field is not needed any more."""
+
     def __init__(self, rows: RunList) -> None:
         super().__init__(rows.text, placeholder=t("recipe, preset, state, id or folder"), id="finder")
         self._rows = rows
@@ -322,8 +325,7 @@ class RunFinder(Input):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter keeps what fits, and goes into the list."""
         event.stop()
-        self._rows.focus()
-        self.remove()
+        self.post_message(self.Done())
 
     def action_move(self, by: int) -> None:
         """Move the list's cursor."""
