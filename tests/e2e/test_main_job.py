@@ -26,7 +26,7 @@ def records(runs):
 
 def finished(runs):
     """There is one run, and it ended with 0; else what it said last, in the one line that a summary has."""
-    (folder,) = runs.glob("*")
+    (folder,) = runs.glob("[!.]*")
     code = json.loads((folder / "exit.json").read_text())["exit_code"]
     lines = (folder / "output.log").read_text(errors="replace").splitlines()
     told = [line for line in lines if "Error" in line or "Signal" in line][:4] + lines[-4:]
@@ -103,7 +103,7 @@ def test_a_run_outlives_the_app_that_is_killed_or_loses_its_terminal(terminal, r
         screen.child.child_fd = -1
     until(lambda: records(runs), "the run's own end")
     finished(runs)
-    (folder,) = runs.glob("*")
+    (folder,) = runs.glob("[!.]*")
     shown = run("logs", folder.name, environment=environment, cwd=work)
     assert shown.returncode == 0
     assert "12/12" in shown.stdout
