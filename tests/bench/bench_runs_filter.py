@@ -33,7 +33,7 @@ def write(root, runs):
         recipe, preset = RECIPES[n % len(RECIPES)]
         began = 1.7e9 + n
         place = {"host": "box", "boot_id": "b", "pid_namespace": "n"}
-        info = {"schema": 1, "created": began, "recipe": recipe, "preset": preset, "cwd": f"/work/exp{n % 50}", **place}
+        info = {"schema": 1, "created": began, "recipe": recipe, "preset": preset, "cwd": f"/jobs/exp{n % 50}", **place}
         code = {"schema": 1, "exit_code": n % 3 and 0, "started": began, "ended": began + 60, "seconds": 60.0}
         (folder / "run.json").write_text(json.dumps(info))
         (folder / "exit.json").write_text(json.dumps(code))

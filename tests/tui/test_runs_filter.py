@@ -16,10 +16,10 @@ from tests.tui.test_key_line import last
 from tests.tui.test_runs_and_watch import SMALL, WIDE, runs_screen, told
 
 RUNS = {
-    "aaaaa1": ("prl-grpo", "standard-4gpu", 0, "/work/night-3"),
-    "aaaaa2": ("prl-grpo", "small", 1, "/work/day"),
-    "bbbbb1": ("demo", "two-ranks", 0, "/work/day"),
-    "bbbbb2": ("demo", "[/INST]", 1, "/work/day"),
+    "aaaaa1": ("prl-grpo", "standard-4gpu", 0, "/jobs/night-3"),
+    "aaaaa2": ("prl-grpo", "small", 1, "/jobs/day"),
+    "bbbbb1": ("demo", "two-ranks", 0, "/jobs/day"),
+    "bbbbb2": ("demo", "[/INST]", 1, "/jobs/day"),
 }
 
 
@@ -48,7 +48,7 @@ def ids(place):
         ("failed", ["aaaaa2", "bbbbb2"]),
         ("bbbbb", ["bbbbb1", "bbbbb2"]),
         ("night-3", ["aaaaa1"]),
-        ("/work/day", ["aaaaa2", "bbbbb1", "bbbbb2"]),
+        ("/jobs/day", ["aaaaa2", "bbbbb1", "bbbbb2"]),
         ("[/INST]", ["bbbbb2"]),
     ],
 )
