@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from prl_tui.i18n import t
-from prl_tui.machine.child import python_argv
+from prl_tui.machine.child import light_argv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,8 @@ class SamplerChild:
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """Start it; OSError if that is impossible."""
-        command = python_argv("prl_tui.machine.sampler", "--parent", str(os.getpid()), *arguments)
+        own = ("--parent", str(os.getpid()), *arguments)
+        command = light_argv("prl_tui.machine.sampler", *own, needs=("pynvml", "psutil"))
         # A file, as a pipe that nobody empties would stop the child once warnings had filled it.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the child)
         self._process = subprocess.Popen(

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from prl_tui.machine import gpu_json
-from prl_tui.machine.child import python_argv
+from prl_tui.machine.child import light_argv, python_argv
 
 SAMPLER = [sys.executable, "-m", "prl_tui.machine.sampler"]
 
@@ -122,3 +122,20 @@ def test_the_child_command_finds_this_package_from_anywhere(tmp_path):
     command = python_argv("prl_tui.machine.sampler", "--once")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=30, check=True)
     assert b'"gpus"' in done.stdout
+
+
+def test_a_sampler_of_ours_starts_without_the_environments_pth_files(tmp_path, nvml_stub, monkeypatch):
+    """CPython runs the import lines of .pth files in `site`: a child that skips it finds the binding all the same."""
+    found = light_argv("prl_tui.machine.sampler", "--once", needs=("pynvml", "psutil"))
+    assert found[1] == "-S"
+    (tmp_path / "pynvml.py").write_text("raise SystemExit(9)")  # a training folder's own file of that name
+    done = subprocess.run(found, cwd=tmp_path, env=nvml_stub.environment(), capture_output=True, timeout=30, check=True)
+    assert json.loads(done.stdout)["gpus"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    again = light_argv("prl_tui.machine.sampler", "--once", needs=("pynvml", "psutil"))
+    assert str(tmp_path) not in again
+
+
+def test_a_sampler_that_lacks_a_package_starts_as_any_python_does():
+    assert light_argv("prl_tui.machine.sampler", needs=("no_such_package",)) == python_argv("prl_tui.machine.sampler")
