@@ -4,7 +4,8 @@
 
 Prints medians; nothing is asserted. A pair is one bare `python -c pass` waited for, and one started as a run and
 waited for until its exit record is there; then the whole command, `launch custom --foreground --no-probe`, beside
-the same script bare: until the script's first line, and until the command's end; once as `python`, once as torchrun.
+the same script bare: until the script's first line, and until the command's end; once as `python`, once as torchrun,
+and once beside a torchrun that writes and shows a log for each rank, as a run has it.
 """
 
 from __future__ import annotations
@@ -78,9 +79,11 @@ def command(home, count):
     bare = {"python": [sys.executable, str(script)]}
     if importlib.util.find_spec("torch"):
         torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        logged = ("--log-dir", str(home / "ranks"), "--redirects", "3", "--tee", "3")
         bare["torchrun"] = [*torchrun, str(script)]
+        bare["torchrun with its logs"] = [*torchrun, *logged, str(script)]
     for name, words in bare.items():
-        told = {"script": script, "launcher": name, "nproc_per_node": 2, "training_env": "this"}
+        told = {"script": script, "launcher": name.split()[0], "nproc_per_node": 2, "training_env": "this"}
         if name == "python":
             told.pop("nproc_per_node")
         prl = [sys.executable, "-m", "prl_tui", "launch", "custom", "--foreground", "--no-probe"]
@@ -100,7 +103,7 @@ def command(home, count):
             own, with_us = ([one[place] for one in seen[who]] for who in ("bare", "prl"))
             added = [late - early for early, late in zip(own, with_us, strict=True)]
             print(
-                f"{name + ', ' + what:<33} {median_ms(with_us):8.1f} ms   bare {median_ms(own):8.1f} ms   "
+                f"{name + ', ' + what:<45} {median_ms(with_us):8.1f} ms   bare {median_ms(own):8.1f} ms   "
                 f"added {median_ms(added):7.1f} ms   ({count} pairs)"
             )
 

@@ -25,12 +25,16 @@ from prl_tui.tui.widgets.log_view import LogView
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from textual.timer import Timer
+
     from prl_tui.machine import viewer
 
 _TOLD = 160
 """Cells of a cause in a notice."""
-SILENT = 30
-"""Looks at a log without anything new after which only each third one is made."""
+QUICK, CALM = 0.1, 0.25
+"""Seconds between two looks at a log, and at one that has been silent for a while."""
+SILENT = 5
+"""Looks at a log without anything new after which it counts as silent."""
 
 
 class LogPlace(Place):
@@ -81,17 +85,31 @@ class LogPlace(Place):
         self._came_from: tuple[object, ...] | None = None
         """What was in sight when somebody asked for a fault."""
         self._silent = 0
+        self._clock: Timer | None = None
+        """Looks at the log quickly; it rests while the log is silent, since each of its ticks costs."""
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
+    def follow_log(self) -> None:
+        """Begin to look at the log; `read_silent_log` is for the clock that everything else has."""
+        self._clock = self.set_interval(QUICK, self._read_log)
+
+    def read_silent_log(self) -> None:
+        """Look at a log that has been silent for a while; call it every `CALM` seconds."""
+        if self._silent > SILENT:
+            self._read_log()
+
     def _read_log(self) -> None:
-        self._silent += 1
-        if screen_is_behind(self.app) or (self._silent > SILENT and self._silent % 3):
+        if screen_is_behind(self.app):
             return
         view = self.query_one(LogView)
-        if view.poll():
-            self._silent = 0
+        self._was_silent(0 if view.poll() else self._silent + 1)
         self._note(view)
+
+    def _was_silent(self, looks: int) -> None:
+        if self._clock is not None and (looks > SILENT) != (self._silent > SILENT):
+            (self._clock.pause if looks > SILENT else self._clock.resume)()
+        self._silent = looks
 
     def _note(self, view: LogView) -> None:
         tabs = self.query_one(LogTabs)
@@ -125,7 +143,7 @@ class LogPlace(Place):
         alone = tab.rank is not None or len(tabs.tabs) == 1
         hidden = None if alone else RankLineTest() if tab.own else IdleRankLineTest()
         self.query_one(LogView).show(self._source(tab.rank), waiting(self.folder), hidden)
-        self._silent = 0
+        self._was_silent(0)
         self._read_log()
 
     def _source(self, rank: int | None) -> TailFirst:

@@ -23,7 +23,7 @@ from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.curves import charts, in_sight
 from prl_tui.tui.feeds import RunFeed
 from prl_tui.tui.run_words import closing, head, health
-from prl_tui.tui.screens.log_place import LogPlace
+from prl_tui.tui.screens.log_place import CALM, LogPlace
 from prl_tui.tui.screens.place import told
 from prl_tui.tui.screens.sized_panes import SizedPanes
 from prl_tui.tui.widgets.chart import LineChart
@@ -37,6 +37,7 @@ from prl_tui.tui.widgets.log_view import LogView
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
+    from prl_tui.machine.gpus import GpuSnapshot
     from prl_tui.telemetry.series import Series
 
 RECALLED = 120
@@ -87,6 +88,9 @@ class WatchScreen(SizedPanes, LogPlace):
         self.feed = feed
         self._ended_at: float | None = None
         self._keep = False
+        self._snapshot: GpuSnapshot | None = None
+        self._moment: tuple[object, ...] = ()
+        """What else moves what is shown, as it was at the last look."""
         self._culprit: Cause | None = None
         self._changed = ""
         self._offered: list[str] = []
@@ -126,8 +130,8 @@ class WatchScreen(SizedPanes, LogPlace):
         )
         self._compare()
         self.set_timer(COMPARED_AFTER, self._compare)
-        self.set_interval(0.1, self._read_log)
-        self.set_interval(0.25, self._look)
+        self.follow_log()
+        self.set_interval(CALM, self._turn)
 
     def _recall(self) -> None:
         """What the GPUs did before anybody looked, from the run's own record; on a thread."""
@@ -154,10 +158,19 @@ class WatchScreen(SizedPanes, LogPlace):
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        """Take what the feeds have."""
+    def _turn(self) -> None:
+        """Look at what may have changed: the clock's second does so too, as ages and times are shown."""
+        self.read_silent_log()
         if screen_is_behind(self.app):
             return
+        one, snapshot = self.feed.latest(), self.prl.gpu_reading().snapshot
+        moment = int(time.monotonic()), self.size, self._keep
+        if one is not self._one or snapshot is not self._snapshot or moment != self._moment:
+            self._snapshot, self._moment = snapshot, moment
+            self._look()
+
+    def _look(self) -> None:
+        """Take what the feeds have."""
         reading = self.prl.gpu_reading()
         self.set_class(reading.snapshot is None or not reading.snapshot.gpus, "-no-gpus")
         self.query_one(GpuPane).show(reading)
