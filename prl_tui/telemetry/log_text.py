@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_tests import LineFilter
 from prl_tui.telemetry.tail_first import TailFirst
+from prl_tui.telemetry.whole_line import GAP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ _LINES = 256
 _BREATH = 0.0005
 """Seconds for which the thread stands back after a part: keys are answered meanwhile."""
 LONGEST = 1 << 20
-"""Bytes of one line that are written, its last ones."""
+"""Bytes of one line that are written, its last ones; `prl-tui logs` prints longer ones whole."""
 
 
 class AnotherLogError(Exception):
@@ -43,5 +44,10 @@ def parts(source: LineSource, wanted: LineFilter | None, shown: bool, over: Call
         if not rows or over():
             raise AnotherLogError
         chosen = range(len(rows)) if wanted is None else wanted.chosen(rows)
-        yield "".join(f"{plain(rows[n])}\n" for n in chosen).encode("utf-8", "replace")
+        yield "".join(f"{_text(rows[n])}\n" for n in chosen).encode("utf-8", "replace")
         time.sleep(_BREATH)
+
+
+def _text(row: bytes) -> str:
+    """A line as it is written; one that is longer than what is read of it has a sign at its beginning."""
+    return plain(row) if len(row) < LONGEST else GAP + plain(row)

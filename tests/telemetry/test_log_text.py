@@ -6,7 +6,7 @@ import pytest
 
 from prl_tui.telemetry.line_index import LineIndex
 from prl_tui.telemetry.line_tests import LineFilter, TextTest
-from prl_tui.telemetry.log_text import AnotherLogError, parts
+from prl_tui.telemetry.log_text import LONGEST, AnotherLogError, parts
 from prl_tui.telemetry.tail_first import FAR, TailFirst
 
 
@@ -22,6 +22,18 @@ def test_lines_are_written_as_they_are_shown(tmp_path):
     assert b"".join(parts(index, None, True, never)).decode() == "a\nloss 1\n 2% loss\n�\nend loss\n"
     only = LineFilter(only=(TextTest("loss"),))
     assert b"".join(parts(index, only, True, never)).decode() == "loss 1\n 2% loss\nend loss\n"
+
+
+def test_a_line_that_is_too_long_to_be_written_whole_has_a_sign_where_it_is_cut(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"a\n" + b"x" * (LONGEST + 5) + b"end\nb\n")
+    index = LineIndex(path)
+    index.update()
+    first, long, last = b"".join(parts(index, None, True, never)).decode().splitlines()
+    assert (first, last) == ("a", "b")
+    assert long.startswith("…x")
+    assert long.endswith("xend")
+    assert len(long) == LONGEST + 1
 
 
 @pytest.mark.parametrize("shown", [True, False])
