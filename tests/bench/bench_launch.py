@@ -90,7 +90,7 @@ def command(home, count):
         prl += [word for key, value in told.items() for word in ("--set", f"{key}={value}")]
         seen = {"bare": [], "prl": []}
         for n in range(-1, count):  # the first one warms up
-            for who, argv in (("bare", words), ("prl", prl)):
+            for who, argv in (("bare", words), ("prl", prl))[:: 1 if n % 2 else -1]:
                 around["XDG_STATE_HOME"] = str(home / f"{name}{n}")
                 begin = time.clock_gettime(time.CLOCK_MONOTONIC)
                 subprocess.run(argv, env=around, cwd=home, capture_output=True, check=True)
