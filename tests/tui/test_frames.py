@@ -1,50 +1,24 @@
-"""Frames while typed keys wait: a few a second, and the last one shows where the keys led."""
+"""Frames that wait while keys do. Judged by Textual 8.2.8's own screen: a part that it draws gives up its dirty regions."""
 
 from __future__ import annotations
 
-import asyncio
-
-from textual import events
-
-from prl_tui.tui.screens.runs import RunsScreen
-from tests.tui.driving import App, configure, wait_for
+from tests.tui.driving import configure, wait_for
 
 
-class Drawn(App):
-    """Keeps what was drawn: the screen, and whether keys were waiting."""
-
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.frames = []
-
-    def _display(self, screen, renderable):
-        if renderable is not None:
-            self.frames.append((screen, self._keys.waiting))
-        super()._display(screen, renderable)
-
-
-async def test_of_places_that_are_left_at_once_few_are_drawn_and_the_last_is(recipes, monkeypatch):
-    monkeypatch.setattr("prl_tui.tui.app.FRAME", 1e6)  # however slow this box is
-    app = Drawn(recipes)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await configure(pilot)
-        app.frames.clear()
-        for key in "RcRcRcR":
-            app.post_message(events.Key(key, key))
-        await wait_for(pilot, lambda: isinstance(app.screen, RunsScreen) and not app._keys.waiting, "the last place")
-        await wait_for(pilot, lambda: app.frames and app.frames[-1][0] is app.screen, "its frame")
-        assert not [screen for screen, waiting in app.frames if waiting], "none while keys waited"
-
-
-async def test_while_keys_go_on_coming_frames_show_them_at_work(recipes, monkeypatch):
-    monkeypatch.setattr("prl_tui.tui.app.FRAME", 0.02)
-    app = Drawn(recipes)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await configure(pilot)
-        app.frames.clear()
-        for key in "Rc" * 12:
-            app.post_message(events.Key(key, key))
-        await wait_for(pilot, lambda: app._keys.waiting, "keys that wait")
-        await wait_for(pilot, lambda: not app._keys.waiting, "the last place")
-        await asyncio.sleep(0)
-        assert len([screen for screen, waiting in app.frames if waiting]) > 2
+async def test_what_becomes_dirty_while_a_frame_waits_is_drawn_with_it(app, monkeypatch):
+    """A secret typed in one burst was judged, and the terminal went on showing `no errors`."""
+    async with app("demo", "two-ranks").run_test(size=(120, 40)) as pilot:
+        place = await configure(pilot)
+        waits, asked = [True], []
+        monkeypatch.setattr(pilot.app, "frame_can_wait", lambda: asked.append(waits[0]) or waits[0])
+        place.form.refresh_line(1)
+        await wait_for(pilot, lambda: asked, "a frame that waits")
+        drawn = []
+        display = pilot.app._display
+        monkeypatch.setattr(pilot.app, "_display", lambda *update: (drawn.append(update), display(*update))[1])
+        place.verdict.refresh_line(0)  # between two looks of the screen
+        assert place.verdict._repaint_regions
+        waits[0] = False
+        await wait_for(pilot, lambda: drawn, "a frame")
+        assert not place.verdict._repaint_regions
+        assert not place.form._repaint_regions

@@ -73,7 +73,8 @@ class Place(Screen[None]):
     def _compositor_refresh(self) -> None:
         """While more keys wait, a frame is for a moment only: a few a second show that they are at work."""
         if self.prl.frame_can_wait():
-            self._repaint_required = True
+            # Not `_repaint_required`: at its next look the screen would forget what has become dirty meanwhile.
+            self._dirty_widgets.add(self)
             self._update_timer.resume()
         else:
             super()._compositor_refresh()
