@@ -21,8 +21,13 @@ def write(path: Path, text: str, executable: bool, overwrite: bool) -> int:
         raise CommandError(t("{path} is a directory; the name of a file is needed.", path=path))
     special = kind != 0 and not stat.S_ISREG(kind)  # /dev/stdout, a pipe: written to, never replaced
     old = None if special else _existing(path)
-    if old is not None and old != text and not overwrite:
-        _ask(path, old, text)
+    if not overwrite:
+        while old is not None and old != text:
+            _ask(path, old, text)
+            shown, old = old, _existing(path)
+            if old == shown:
+                break
+            print(t("{path} has changed meanwhile.", path=path), file=sys.stderr)
     try:
         if special:
             _send(path, text.encode())

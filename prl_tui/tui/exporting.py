@@ -36,9 +36,9 @@ def _ask(app: PrlApp, name: str, exported: Export, text: str, problem: str = "")
         if refused:
             return refused
         try:
-            old = regular.read_bytes(path).decode("utf-8", "replace") if paths.exists(path) else None
+            old = _text(path)
         except OSError as error:
-            return t("{path} cannot be read: {reason}.", path=path, reason=reasons.of(error))
+            return _unreadable(path, error)
         if old is None or old == exported.text:
             return _put(app, path, exported)
         others.append(old)
@@ -63,17 +63,35 @@ def _refusal(path: Path, name: str) -> str:
     return ""
 
 
-def _replace(app: PrlApp, name: str, exported: Export, given: str, old: str) -> None:
-    """Show what would change, and ask."""
+def _text(path: Path) -> str | None:
+    """A file as text; None where there is none. OSError."""
+    return regular.read_bytes(path).decode("utf-8", "replace") if paths.exists(path) else None
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return t("{path} cannot be read: {reason}.", path=path, reason=reasons.of(error))
+
+
+def _replace(app: PrlApp, name: str, exported: Export, given: str, old: str, again: bool = False) -> None:
+    """Show what would change, and ask; `again`: it is another file than the one that was shown before."""
     path = paths.expanded(given)
     changes = "".join(difflib.unified_diff(old.splitlines(True), exported.text.splitlines(True), str(path), t("new")))
 
     def answered(yes: bool | None) -> None:
-        problem = _put(app, path, exported) if yes else ""
-        if problem:
+        if not yes:
+            return
+        try:
+            now = _text(path)
+        except OSError as error:
+            _ask(app, name, exported, given, _unreadable(path, error))
+            return
+        if now is not None and now not in (old, exported.text):  # somebody else wrote it meanwhile
+            _replace(app, name, exported, given, now, again=True)
+        elif problem := _put(app, path, exported):
             _ask(app, name, exported, given, problem)
 
-    question = t("{path} exists and differs. Replace it?", path=path)
+    asked = t("{path} exists and differs. Replace it?", path=path)
+    question = t("{path} has changed meanwhile. Replace it?", path=path) if again else asked
     app.push_screen(Question(question, t("replace"), t("keep it"), changes[:20000]), answered)
 
 

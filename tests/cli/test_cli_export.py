@@ -90,6 +90,23 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(script: Callable[..., object
     assert (code, line) == (4, f"prl-tui: {pipe} is a named pipe that nobody reads: start its reader first.")
 
 
+def test_a_file_that_somebody_else_writes_during_the_question_is_shown_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, shown = tmp_path / "run.sh", []
+    target.write_text("old")
+
+    def ask(path: Path, old: str, text: str) -> None:
+        shown.append(old)
+        if old == "old":
+            path.write_text("precious")
+
+    monkeypatch.setattr(writing, "_ask", ask)
+    assert writing.write(target, "new", executable=False, overwrite=False) == 0
+    assert shown == ["old", "precious"]
+    assert target.read_text() == "new"
+
+
 def test_a_reader_that_is_slow_gets_all_of_it(tmp_path: Path) -> None:
     pipe, text = tmp_path / "pipe", "x" * 300_000  # more than a pipe holds
     os.mkfifo(pipe)

@@ -588,6 +588,24 @@ async def test_a_long_diff_leaves_the_answers_in_sight_and_scrolls(app, tmp_path
         await sees(pilot, "keep it")
 
 
+async def test_a_file_that_somebody_else_writes_while_the_diff_is_read_is_shown_again(app, tmp_path):
+    target = tmp_path / "run.sh"
+    target.write_text("old\n")
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await export(pilot)
+        await save_as(pilot, str(target))
+        await sees(pilot, "-old")
+        target.write_text("precious\n")
+        await pilot.press("y")
+        await sees(pilot, "-precious")
+        await sees(pilot, "has changed meanwhile")
+        assert target.read_text() == "precious\n"
+        await pilot.press("y")
+        text = FORMATS["bash"](place.session.verdict.plan).text
+        await wait_for(pilot, lambda: target.read_text() == text, "the new text")
+
+
 @pytest.mark.parametrize("size", [(80, 24), (160, 45)])
 async def test_a_script_is_shown_from_its_own_part_and_stays_where_it_was_put(app, size):
     async with app().run_test(size=size) as pilot:
