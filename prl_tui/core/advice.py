@@ -27,7 +27,7 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
     total = steps.total if steps else None
     if total is None:
         return
-    if schedule.save_steps and schedule.save_steps > total:
+    if schedule.saving == "steps" and schedule.save_steps and schedule.save_steps > total:
         message = nt(
             "The run ends after {total} step, with no save on the way: they come every {every}.",
             "The run ends after {total} steps, with no save on the way: they come every {every}.",

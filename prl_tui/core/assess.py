@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prl_tui.core import batch as batches
-from prl_tui.core import devices, layout, stacks
+from prl_tui.core import devices, layout, stacks, strategies
 from prl_tui.core.batch import Batch, Numbers, Violation
 from prl_tui.core.config import RunConfig, template_keys
 from prl_tui.core.devices import Devices
@@ -18,7 +18,7 @@ PARTS = (
     "per_device_train_batch_size", "gradient_accumulation_steps", "num_generations",
     "num_generations_eval", "steps_per_generation", "generation_batch_size", "per_device_eval_batch_size",
     "global_batch_size", "batch_size", "micro_batch_size", "train_batch_size", "sequence_parallel_size",
-    "eval_strategy", "val_dataset", "split_dataset_ratio", "cuda_visible_devices",
+    "eval_strategy", "save_strategy", "val_dataset", "split_dataset_ratio", "cuda_visible_devices",
     "num_infer_workers", "use_vllm", "use_lmdeploy", "deepspeed",
     "vllm_tensor_parallel_size", "tensor_parallel_size", "async_generate",
 )  # fmt: skip
@@ -34,7 +34,7 @@ COUNTS = frozenset(
 """Parts in whose place the rules take a number of their own where they are not set."""
 TOTALS = frozenset({"global_batch_size", "batch_size", "train_batch_size"})
 """Parts that hold a batch for all processes together."""
-EVALUATION = frozenset({"eval_strategy", "val_dataset", "split_dataset_ratio", "num_generations_eval"})
+EVALUATION = frozenset({"eval_strategy", "save_strategy", "val_dataset", "split_dataset_ratio", "num_generations_eval"})
 """Parts that say whether and how there is an evaluation."""
 _ROLLOUT = frozenset({"use_vllm", "use_lmdeploy", "async_generate", "deepspeed"})
 
@@ -226,7 +226,7 @@ def _int(value: object) -> int | None:
 
 def _evaluates(value: Mapping[str, Any], stack: Stack) -> bool:
     """Whether the trainer will evaluate: not switched off, and there is something to evaluate on."""
-    strategy = value.get("eval_strategy")
+    strategy = strategies.evaluating(value)
     if strategy is not None and not _on(strategy):
         return False
     if stack.eval_without_data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, splits, wordlist
+from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, splits, strategies, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -219,7 +219,12 @@ def _schedule(config: RunConfig) -> Schedule:
         epochs = 3  # transformers' own default
     iterations = number("num_iterations") or 1
     always = config.recipe.data.smoke.always_evaluates
-    return Schedule(epochs, number("max_steps"), iterations, number("save_steps"), number("eval_steps"), always)
+    told = strategies.told(config)
+    saved, evaluated = number("save_steps"), number("eval_steps")
+    if strategies.SAVING in config.recipe.by_key:  # ms-swift evaluates as often as it saves
+        evaluated = evaluated or saved
+    by, at = strategies.saving(told), strategies.evaluating(told) or strategies.STEPS
+    return Schedule(epochs, number("max_steps"), iterations, saved, evaluated, always, by, at)
 
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from prl_tui.core import values
+from prl_tui.core import strategies, values
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.stacks import Stack
@@ -20,10 +20,10 @@ CODES = {"too-few-rows", "eval-rows"}
 def train_rows(config: RunConfig, stack: Stack, rows: int | None) -> int | None:
     """The rows that are left to train on when a share of them is split off for evaluation."""
     ratio = config.value(RATIO) if RATIO in config.settings else None
-    strategy = config.value("eval_strategy") if "eval_strategy" in config.settings else None
-    if ratio is None and stack.default_split and strategy != "no":
+    if ratio is None and stack.default_split:
         ratio = 0.01
-    if rows is None or not ratio or _has_its_own(config):
+    never = strategies.evaluating(strategies.told(config)) == strategies.NEVER
+    if rows is None or not ratio or never or _has_its_own(config):
         return rows
     return rows - int(rows * ratio)
 

@@ -26,6 +26,9 @@ class Schedule(Value):
     eval_steps: int | None = None
     evaluates: bool = False
     """The program evaluates by its interval alone, without a strategy that turns it on."""
+    saving: str = "steps"
+    """`steps`, `epoch` or `no`."""
+    evaluating: str = "steps"
 
 
 class Steps(Value):
@@ -52,12 +55,13 @@ def estimate(
         total = ceil(per_epoch * schedule.epochs)
     if total is None and per_epoch is None:
         return None
+    evaluates = numbers.eval_on or (schedule.evaluates and schedule.eval_steps)
     return Steps(
         rows,
         per_epoch,
         total,
-        _times(total, schedule.save_steps),
-        _times(total, schedule.eval_steps) if numbers.eval_on or (schedule.evaluates and schedule.eval_steps) else 0,
+        _times(schedule.saving, total, schedule.save_steps, per_epoch),
+        _times(schedule.evaluating, total, schedule.eval_steps, per_epoch) if evaluates else 0,
         batch.global_batch if rule == "grpo" else None,
         _logged(rule, batch, schedule, rows),
     )
@@ -69,7 +73,12 @@ def _logged(rule: str, batch: Batch, schedule: Schedule, rows: int | None) -> in
     return int(ceil(ceil(rows / batch.world) / batch.per_device) * schedule.epochs)
 
 
-def _times(total: int | None, every: int | None) -> int | None:
+def _times(strategy: str, total: int | None, every: int | None, per_epoch: int | None) -> int | None:
+    """How often something happens; an epoch that max_steps ends early counts as one (transformers' flow callback)."""
+    if strategy == "no":
+        return 0
+    if strategy == "epoch":
+        return ceil(total / per_epoch) if total is not None and per_epoch else None
     if total is None or not every or every < 1:
         return None
     return total // every

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from prl_tui.core import secrets
+from prl_tui.core import secrets, strategies
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
 from prl_tui.lists import listed
@@ -81,9 +81,20 @@ def inherited(plan: LaunchPlan) -> tuple[str, ...]:
     return tuple(variable.name for variable in plan.variables if variable.key in free and variable.value is None)
 
 
+def _between_saves(plan: LaunchPlan) -> tuple[bool, int | None]:
+    """Whether there are checkpoints on the way, and the steps between two where they come by steps."""
+    saving = strategies.saving(strategies.told(plan.config))
+    by_steps = saving == strategies.STEPS and "save_steps" in plan.config.settings
+    return saving != strategies.NEVER, plan.config.number("save_steps") if by_steps else None
+
+
 def at_risk(plan: LaunchPlan) -> str:
     """What a killed job loses: the steps since its last checkpoint."""
-    steps = plan.config.number("save_steps") if "save_steps" in plan.config.settings else None
+    saves, steps = _between_saves(plan)
+    if not saves:
+        return t(
+            "No signal comes before the time limit, and save_strategy no saves nothing on the way: all steps are lost."
+        )
     if steps is None:
         return t("No signal comes before the time limit: steps since the last checkpoint are lost.")
     return t(
@@ -94,7 +105,9 @@ def at_risk(plan: LaunchPlan) -> str:
 
 def at_deletion(plan: LaunchPlan) -> str:
     """What a job that is deleted or preempted loses: the engines save nothing on TERM."""
-    steps = plan.config.number("save_steps") if "save_steps" in plan.config.settings else None
+    saves, steps = _between_saves(plan)
+    if not saves:
+        return t("A job that is deleted or preempted loses all its steps: save_strategy no saves nothing on the way.")
     if steps is None:
         return t("A job that is deleted or preempted saves nothing more: steps since the last checkpoint are lost.")
     return t(
