@@ -188,7 +188,9 @@ async def test_a_smoke_test_says_how_it_went_and_p_brings_the_full_run(on_progra
         await pilot.press("T")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
         await wait_for(pilot, lambda: "✓ smoke test passed   P the full run" in screen(pilot.app), "how it went")
-        await wait_for(pilot, lambda: " P the full run " in screen(pilot.app).splitlines()[-1], "the way on among the keys")
+        await wait_for(
+            pilot, lambda: " P the full run " in screen(pilot.app).splitlines()[-1], "the way on among the keys"
+        )
         await pilot.press("P")
         place = await configure(pilot)
         assert place.session.config.number("steps") == 40
