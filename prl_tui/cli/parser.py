@@ -181,7 +181,7 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--without", metavar="RE", help=t("no lines that match"))
     parser.add_argument(
-        "--level", choices=["error", "warning", "info"], help=t("only lines of this level and the graver ones")
+        "--level", choices=["error", "warning", "info"], help=t("only lines of this level and of more severe ones")
     )
     parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
     parser.add_argument("--completions", action="store_true", help=t("what the model answered, with its rewards"))

@@ -161,7 +161,7 @@ def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
     if facts.port_owner is not None and port is not None:
         message = t("Port {port} is taken by {owner}.", port=port, owner=facts.port_owner)
         fix = Fix({"master_port": None}, t("use a free port"))
-        yield Finding("port-taken", "error", "master_port", message, t("Two jobs cannot meet at one port."), (fix,))
+        yield Finding("port-taken", "error", "master_port", message, t("Two jobs cannot use the same port."), (fix,))
 
 
 def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: list[Finding]) -> list[Finding]:

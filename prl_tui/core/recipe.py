@@ -153,7 +153,7 @@ class Smoke(Value):
     """The fields that make a run short, so that a few steps show whether it works. Without any it is watched and stopped."""
 
     steps: str = ""
-    """The field that ends a run after so many optimizer steps."""
+    """The field that ends a run after this many optimizer steps."""
     epochs: str = ""
     """The field with the passes over the data, where the program takes a share of one."""
     rows: tuple[str, ...] = ()

@@ -101,7 +101,7 @@ def between(before: RunFolder, after: RunFolder) -> Changes:
     for part, compare in _COMPARE.items():
         missing = [folder.id for folder, shot in zip((before, after), shots, strict=True) if not _has(shot, part)]
         if missing:
-            unknown[part] = t("run {id} has not written it down", id=missing[0])
+            unknown[part] = t("run {id} has no record of it", id=missing[0])
         else:
             parts[part] = compare(shots[0], shots[1])
     return Changes(before.id, after.id, parts, unknown)
