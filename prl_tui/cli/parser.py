@@ -206,7 +206,12 @@ def _rm(parser: argparse.ArgumentParser) -> None:
 
 def _compare(parser: argparse.ArgumentParser) -> None:
     _one_run(parser)
-    parser.add_argument("other", nargs="?", metavar="RUN", help=t("the later run; else RUN and the one before it"))
+    parser.add_argument(
+        "other",
+        nargs="?",
+        metavar="RUN",
+        help=t("the later run; without it, RUN is compared with the last run of its recipe before it"),
+    )
 
 
 def _demo(parser: argparse.ArgumentParser) -> None:
