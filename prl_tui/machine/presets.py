@@ -53,13 +53,13 @@ def target(usual: Path, config: RunConfig, name: str) -> Target:
         raise ValueError(nothing)
     if not _NAME.fullmatch(name):
         raise ValueError(t("“{name}” cannot be a preset's name; letters, digits, - and _ would work.", name=cut(name)))
-    path = Path(config.recipe.place_of(name) or usual)
-    table = _table(path, config)
-    there = _values_of(table, name)
+    place = config.recipe.place_of(name)
+    if name in config.recipe.presets and not place:
+        raise ValueError(t("{recipe} has a built-in preset named {name}; another name would work.",
+                           recipe=config.recipe.name, name=name))  # fmt: skip
+    path = Path(place or usual)
+    there = _values_of(_table(path, config), name)
     if there is None:
-        if name in config.recipe.presets and not config.recipe.place_of(name):
-            raise ValueError(t("{recipe} has a built-in preset named {name}; another name would work.",
-                               recipe=config.recipe.name, name=name))  # fmt: skip
         return Target(path)
     changes = _changes(there, config)
     is_open = name == config.preset and config.recipe.presets[name].values == there

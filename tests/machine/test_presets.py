@@ -130,3 +130,23 @@ def test_a_recipe_of_ones_own_keeps_its_presets_in_its_own_file(tmp_path):
     again = catalog.load([file.parent])
     assert (again.problems, resolve(again.recipes["small"], name).number("max_steps")) == ((), 7)
     assert len(set(text.splitlines()) - set(file.read_text().splitlines())) <= 2
+
+
+def test_a_built_in_name_is_refused_though_a_skipped_preset_of_the_file_has_it(tmp_path):
+    file = tmp_path / "presets" / "demo.toml"
+    file.parent.mkdir()
+    name = next(iter(catalog.load(only="demo").recipes["demo"].presets))
+    file.write_text(MINE.replace("presets.other.", f"presets.{name}."))
+    with pytest.raises(ValueError, match=f"demo has a built-in preset named {name}"):
+        presets.save(file, opened(file, "mine", max_steps=7), name)
+    assert opened(file, "mine").number("max_steps") == 9
+
+
+def test_a_text_that_the_editor_cannot_change_alone_names_the_file_and_stays(tmp_path, file, monkeypatch):
+    """A double of the editor, which loses a neighbour: the file is not written."""
+    import tomlkit
+
+    monkeypatch.setattr(tomlkit, "dumps", lambda _document: "schema = 1\n")
+    with pytest.raises(ValueError, match=r"mine\.toml cannot be changed here without a loss: change presets\.mine in"):
+        presets.save(file, opened(file, "mine", max_steps=7), "mine")
+    assert file.read_text() == MINE
