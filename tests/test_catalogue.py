@@ -402,3 +402,30 @@ NOUNS = (
     "processes|GPUs|steps|rows|samples|completions|prompts|minutes|hours|days|weeks|lines|matches|workers|files|runs|nodes"
     "|answers|batches|bytes|characters|processors|errors|warnings|checkpoints|evaluations"
 )
+
+
+MISREAD = {
+    r"\bso many\b(?! as)": "this many, that many",
+    r"\bagainst what\b": "contrary to what",
+    r"\bstopped to (?!show)": "stopped writing: to write is what for",
+    r"\bstays open\b": "cannot be said",
+    r"\bhides its field\b": "overrides its field",
+    r"\bcome before the lines\b": "override the lines",
+    r"\b(?:multiple|arithmetic|file) alone\b(?=[.:])": "only: a multiple alone is a lone one",
+    r"\b(?:first one|Python|machine) alone\b(?=[.,:;])": "only",
+    r"\bgraver\b": "more severe",
+    r"\bno rule for\b": "it is not a rule",
+    r"'s own runs\b": "own image is used: own runs reads as a noun",
+    r"^By c10d\b": "With c10d",
+}
+"""Word order and words of another language in English, which a reader takes for something else → what is meant."""
+
+
+def test_no_english_sentence_is_read_as_something_else() -> None:
+    told = [sentence for sentence in catalogue.read_po().translations if sentence]
+    recipes = sorted((catalogue.ROOT / "presets").glob("*.toml"))
+    told += [
+        text for path in recipes for text in re.findall(r'en = "((?:[^"\\]|\\.)*)"', path.read_text(encoding="utf-8"))
+    ]
+    assert len(told) > 1500
+    assert [(wrong, text) for text in told for wrong in MISREAD if re.search(wrong, text)] == []

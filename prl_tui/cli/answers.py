@@ -26,7 +26,7 @@ def answers(folder: RunFolder, args: argparse.Namespace) -> int:
     except OSError:
         found = None
     if found is None:
-        raise CommandError(t("run {id} has written no completions.jsonl.", id=folder.id), Exit.NO_RUN)
+        raise CommandError(t("run {id} has written no completions.jsonl.", id=folder.id))
     for one in found:
         if args.json:
             print_json(_data(one), None)

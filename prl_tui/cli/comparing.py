@@ -19,7 +19,7 @@ def compare(args: argparse.Namespace) -> int:
     if args.other is None:
         before = changes.previous(paths.runs_dir(), first)
         if before is None:
-            raise CommandError(t("run {id} is the first of its recipe; name another.", id=first.id), Exit.NO_RUN)
+            raise CommandError(t("run {id} is the first of its recipe; name another.", id=first.id))
         after = first
     else:
         before, after = first, running.find(args.other)

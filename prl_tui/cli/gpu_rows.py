@@ -24,7 +24,7 @@ def rows(folder: RunFolder, args: argparse.Namespace) -> int:
         raise CommandError(t("--gpus goes with -n and --json only."))
     path = folder.path / gpu_history.FILE
     if not path.is_file():
-        raise CommandError(t("run {id} has no record of its GPUs.", id=folder.id), Exit.NO_RUN)
+        raise CommandError(t("run {id} has no record of its GPUs.", id=folder.id))
     found = gpu_history.read(path) if args.lines is None else gpu_history.tail(path, args.lines)
     before: Header | None = None
     last: Row | None = None

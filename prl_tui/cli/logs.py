@@ -87,8 +87,9 @@ def _index(folder: RunFolder, rank: int | None) -> LineIndex | MergedIndex:
     ranks = {log.rank: log for log in find_rank_logs(folder.ranks)}
     if rank not in ranks:
         known = listed(map(str, ranks)) or t("none yet")
-        raise CommandError(t("run {id} has no log of rank {rank}; ranks: {known}.", id=folder.id, rank=rank, known=known),
-                           Exit.NO_RUN)  # fmt: skip
+        raise CommandError(
+            t("run {id} has no log of rank {rank}; ranks: {known}.", id=folder.id, rank=rank, known=known)
+        )
     return ranks[rank].open()
 
 

@@ -181,7 +181,7 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--without", metavar="RE", help=t("no lines that match"))
     parser.add_argument(
-        "--level", choices=["error", "warning", "info"], help=t("only lines of this level and the graver ones")
+        "--level", choices=["error", "warning", "info"], help=t("only lines of this level and of more severe ones")
     )
     parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
     parser.add_argument("--completions", action="store_true", help=t("what the model answered, with its rewards"))
@@ -206,7 +206,12 @@ def _rm(parser: argparse.ArgumentParser) -> None:
 
 def _compare(parser: argparse.ArgumentParser) -> None:
     _one_run(parser)
-    parser.add_argument("other", nargs="?", metavar="RUN", help=t("the later run; else RUN and the one before it"))
+    parser.add_argument(
+        "other",
+        nargs="?",
+        metavar="RUN",
+        help=t("the later run; without it, RUN is compared with the last run of its recipe before it"),
+    )
 
 
 def _demo(parser: argparse.ArgumentParser) -> None:

@@ -104,8 +104,8 @@ def rows(config: RunConfig, numbers: Numbers, batch: Batch, steps: Steps | None,
     if steps is not None:
         key = next((key for key in EPOCHS if key in recipe.by_key), "")
         message = (
-            t("How long the run is stays open: {key} is not known.", key=key) if key
-            else t("How long the run is stays open: {recipe} has none of the fields {names}.",
+            t("How long the run will be cannot be said: {key} is not known.", key=key) if key
+            else t("How long the run will be cannot be said: {recipe} has none of the fields {names}.",
                    recipe=recipe.name, names=listed((*EPOCHS, "max_steps")))
         )  # fmt: skip
         yield Finding("rows-without-epochs", "note", key, message)
@@ -117,7 +117,7 @@ def rows(config: RunConfig, numbers: Numbers, batch: Batch, steps: Steps | None,
     if not missing:
         return
     message = t(
-        "The {rows} {rows:row tells|rows tell} no steps: {keys} is not known.",
+        "The {rows} {rows:row does|rows do} not tell the number of steps: {keys} is not known.",
         rows=f"{facts.rows:,}",
         keys=t(" and ").join(missing),
     )

@@ -34,6 +34,8 @@ COUNTS = frozenset(
 """Parts in whose place the rules take a number of their own where they are not set."""
 TOTALS = frozenset({"global_batch_size", "batch_size", "train_batch_size"})
 """Parts that hold a batch for all processes together."""
+ABOUT_ONE = frozenset({"num-generations-min", "steps-per-generation-positive"})
+"""Rules that say of one value alone why it is wrong."""
 EVALUATION = frozenset({"eval_strategy", "save_strategy", "val_dataset", "split_dataset_ratio", "num_generations_eval"})
 """Parts that say whether and how there is an evaluation."""
 _ROLLOUT = frozenset({"use_vllm", "use_lmdeploy", "async_generate", "deepspeed"})
@@ -71,6 +73,8 @@ class Case(Value):
     """Parts that no field can change: their value stands in a file of the person's."""
     unread: frozenset[str] = frozenset()
     """Parts whose value cannot be read: they are not the same as those that nobody set."""
+    wrong: frozenset[str] = frozenset()
+    """Parts whose value can be read and is none that the field takes: ways out are sought from it, nothing is said of it."""
 
     def with_values(self, changes: Mapping[str, Any]) -> Case:
         """The case with some parts changed, and those that follow them."""
@@ -78,7 +82,8 @@ class Case(Value):
         for part, source in self.followers.items():
             if source in changes and part not in changes:
                 values[part] = changes[source]
-        return replace(self, values=values, unread=self.unread.difference(changes))
+        left = {"unread": self.unread.difference(changes), "wrong": self.wrong.difference(changes)}
+        return replace(self, values=values, **left)
 
     def on_any_box(self) -> Case:
         """The case by its fields alone: without what is known of a node and of the data."""
@@ -115,6 +120,7 @@ def case(
         recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
         frozenset(part for part, key in keys.items() if key in fixed),
         frozenset(part for part, key in keys.items() if found[part] is None and config.wrong(key)),
+        frozenset(part for part, key in keys.items() if found[part] is not None and config.wrong(key)),
     )  # fmt: skip
 
 
@@ -208,6 +214,20 @@ def assess(case: Case) -> Assessment:
     )
     met += layout.ranks(worked.world, {part: _int(value.get(part)) for part in RANKS})
     return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed), *met))
+
+
+def told(case: Case) -> Assessment:
+    """What may be said of a case: no figure and no broken rule comes from a value that is wrong by itself.
+
+    A rule about that value alone still speaks: it says more than the field's bounds do.
+    """
+    found = assess(case)
+    if not case.wrong:
+        return found
+    own = tuple(one for one in found.violations if one.code in ABOUT_ONE and one.part in case.wrong)
+    values = {**case.values, **dict.fromkeys(case.wrong)}
+    known = assess(replace(case, values=values, unread=case.unread | case.wrong, wrong=frozenset()))
+    return replace(known, violations=(*own, *known.violations))
 
 
 def _known(case: Case, batch: Batch) -> Batch:

@@ -246,7 +246,7 @@ def _extend(
             if unknown or name in recipe.presets:
                 sound.pop(name, None)
         if not shape.reason({**table, "presets": {}}, PresetFile) and isinstance(given, dict):
-            recipes[recipe.name] = recipe.with_presets(sound)
+            recipes[recipe.name] = recipe.with_presets(sound, str(path))
     problems += [Problem(path, sentence) for sentence in mistakes.few(wrong, path)]
 
 

@@ -61,10 +61,13 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     if nothing:  # nothing else is to be said of so many rows
         facts = replace(facts, rows=None)
     stack, case = _case(config, facts, stack_name)
-    found = assess.assess(case)
+    found = assess.told(case)
     schedule = _schedule(seen)
     rows = splits.train_rows(seen, stack, facts.rows)
-    length = _length(config, case, lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows))
+    numbers = found.numbers
+    if assess.numbers(case).generations == 1:  # wrong, and an engine that takes it makes steps of it
+        numbers = replace(numbers, generations=1)
+    length = _length(config, case, lengths.estimate(case.rule, stack, numbers, found.batch, schedule, rows))
     heard = _without_problems(config, idle | written)
     findings = [*_bad_values(heard, case), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     if ways_out:
@@ -82,7 +85,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     sound = not any(config.wrong(config.recipe.part(part)) for part in assess.PARTS)
     findings += advice.length(schedule, length, facts) if sound else ()
     findings += advice.late(config, length if sound else None, found.batch.world)
-    if not found.errors and not case.unread:
+    if not found.errors and not case.unread and not case.wrong:
         findings += advice.rows(config, found.numbers, found.batch, length, facts)
     findings += advice.evaluator(config, found.batch) if sound else ()
     if config.preset and sound:
@@ -134,7 +137,7 @@ def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
 
 def _bad_values(config: RunConfig, case: assess.Case) -> Iterator[Finding]:
     """Values that are wrong by themselves, unless a rule that they break on any box speaks of the same field already."""
-    broken = assess.assess(case.on_any_box()).violations
+    broken = assess.told(case.on_any_box()).violations
     named = {config.recipe.part(one.part) for one in broken if one.severity == "error"}
     for field in config.recipe.fields:
         setting = config.settings[field.key]
@@ -158,7 +161,7 @@ def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
     if facts.port_owner is not None and port is not None:
         message = t("Port {port} is taken by {owner}.", port=port, owner=facts.port_owner)
         fix = Fix({"master_port": None}, t("use a free port"))
-        yield Finding("port-taken", "error", "master_port", message, t("Two jobs cannot meet at one port."), (fix,))
+        yield Finding("port-taken", "error", "master_port", message, t("Two jobs cannot use the same port."), (fix,))
 
 
 def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: list[Finding]) -> list[Finding]:
@@ -199,11 +202,11 @@ def _with_shares(config: RunConfig, facts: Facts, stack_name: str, nothing: Find
 
 def _length(config: RunConfig, case: assess.Case, found: lengths.Steps | None) -> lengths.Steps | None:
     """The length of the run as far as the values behind it can be read: a wrong one is not one that nobody set."""
-    if case.unread & (assess.COUNTS | assess.TOTALS) or any(
+    if (case.unread | case.wrong) & (assess.COUNTS | assess.TOTALS) or any(
         map(config.wrong, (*lengths.EPOCHS, "max_steps", "num_iterations"))
     ):
         return None
-    unclear = case.unread & assess.EVALUATION or config.wrong("eval_steps")
+    unclear = (case.unread | case.wrong) & assess.EVALUATION or config.wrong("eval_steps")
     return replace(found, evaluations=None) if found is not None and unclear else found
 
 
@@ -299,4 +302,4 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
 def figures(config: RunConfig, stack_name: str = "", facts: Facts | None = None) -> Batch:
     """The batch of a config alone, without looking for fixes; `facts` has the config files of the person's that are here."""
     stack = assess.stack_of(config, stack_name)
-    return assess.assess(assess.case(_through_files(config, facts or _NOTHING)[0], stack, None)).batch
+    return assess.told(assess.case(_through_files(config, facts or _NOTHING)[0], stack, None)).batch

@@ -34,7 +34,7 @@ WHAT = {
     "devices-none": mark("CUDA_VISIBLE_DEVICES={spec} leaves no GPU visible."),
     "devices-cut": mark("torch stops reading CUDA_VISIBLE_DEVICES={spec} at “{item}”; GPUs it sees: {count}."),
     "devices-odd": mark("torch reads CUDA_VISIBLE_DEVICES={spec} as {read}."),
-    "devices-mig": mark("CUDA_VISIBLE_DEVICES={spec} lists several MIG instances; a process sees the first one alone, {item}."),
+    "devices-mig": mark("CUDA_VISIBLE_DEVICES={spec} lists several MIG instances; a process sees only the first one, {item}."),
     "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have; GPUs that remain visible: {count}."),
     "infer-workers-exceed-processes": mark("{workers} generation workers on {nproc} {nproc:process: only the first gets|processes: only as many get} an engine, and requests to the others are lost."),
     "infer-workers-overlap": mark("{nproc} {nproc:process|processes} and {workers} generation {workers:worker|workers} share {gpus} {gpus:GPU|GPUs}: usually out of memory."),
@@ -45,7 +45,7 @@ WHAT = {
     "sharding-one-gpu-each": mark("DeepSpeed needs one GPU for each process: visible {gpus}, processes {nproc}."),
     "node-rank-beyond": mark("node_rank {rank} must be below the number of nodes, {nodes}: they count from 0."),
     "rank-beyond": mark("{name} {rank} must be below the number of processes, {world}: they count from 0."),
-    "master-addr-loopback": mark("master_addr {address} is this machine alone: the other nodes cannot meet there."),
+    "master-addr-loopback": mark("master_addr {address} is the loopback of each machine: the other nodes cannot meet there."),
     "tensor-parallel-divides": mark("vLLM tensor parallel {tensor_parallel} does not divide {world} {world:process|processes}."),
 }  # fmt: skip
 
@@ -54,7 +54,7 @@ WHY = {
     "eval-batch-divides": mark("Evaluation is on, and it generates by the same rule."),
     "global-batch-divides": mark("Every process takes whole batches, the same number of them."),
     "accumulation-without-effect": mark("The program updates after every batch and only divides the loss by the accumulation; 1 says what happens."),
-    "gradients-apart": mark("The program's forward pass goes around DDP, against what its guide says."),
+    "gradients-apart": mark("The program's forward pass goes around DDP, contrary to what its guide says."),
     "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
     "node-rank-beyond": mark("The ranks wait for each other for minutes, and then stop."),
     "rank-beyond": mark("The program refuses a rank that does not exist when it starts."),

@@ -153,7 +153,7 @@ class Smoke(Value):
     """The fields that make a run short, so that a few steps show whether it works. Without any it is watched and stopped."""
 
     steps: str = ""
-    """The field that ends a run after so many optimizer steps."""
+    """The field that ends a run after this many optimizer steps."""
     epochs: str = ""
     """The field with the passes over the data, where the program takes a share of one."""
     rows: tuple[str, ...] = ()
@@ -250,13 +250,23 @@ class PresetFile(Value, kw_only=True):
 class Recipe:
     """A training program that the tool knows: the file's data with its shared fields resolved."""
 
-    __slots__ = ("baselines", "by_key", "data", "fields", "origin", "presets")
+    __slots__ = ("baselines", "by_key", "data", "fields", "origin", "places", "presets")
 
-    def __init__(self, data: RecipeFile, fields: tuple[Field, ...], presets: Mapping[str, Preset], origin: str) -> None:
+    def __init__(
+        self,
+        data: RecipeFile,
+        fields: tuple[Field, ...],
+        presets: Mapping[str, Preset],
+        origin: str,
+        places: Mapping[str, str] | None = None,
+    ) -> None:
         self.data = data
         self.fields = fields
         self.presets = dict(presets)
         self.origin = origin
+        """The person's file that it is from; "" for a built-in one."""
+        self.places = dict(places or {})
+        """Preset → the file of the person's own that it is from; none for one of the recipe's own file."""
         self.by_key: dict[str, Field] = {field.key: field for field in fields}
         self.baselines: dict[str, Any] = {}
         """Preset → its run config, made once (`config.resolve`)."""
@@ -270,13 +280,18 @@ class Recipe:
         """The field key that plays a part of the batch rule, such as `per_device_train_batch_size`."""
         return self.data.batch.fields.get(name, name)
 
-    def with_presets(self, extra: Mapping[str, Preset]) -> Recipe:
-        """The same recipe with more presets behind its own."""
-        return Recipe(self.data, self.fields, {**self.presets, **extra}, self.origin)
+    def with_presets(self, extra: Mapping[str, Preset], place: str) -> Recipe:
+        """The same recipe with more presets behind its own, those of the file `place`."""
+        places = {**self.places, **dict.fromkeys(extra, place)}
+        return Recipe(self.data, self.fields, {**self.presets, **extra}, self.origin, places)
+
+    def place_of(self, preset: str) -> str:
+        """The person's own file that a preset is from; "" for a built-in one, and where there is none of that name."""
+        return self.places.get(preset, self.origin) if preset in self.presets else ""
 
     def on_stack(self, stack: str) -> Recipe:
         """The same recipe for another generation of its engine."""
-        return Recipe(replace(self.data, stack=stack), self.fields, self.presets, self.origin)
+        return Recipe(replace(self.data, stack=stack), self.fields, self.presets, self.origin, self.places)
 
 
 def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, checked: bool = False) -> Recipe:

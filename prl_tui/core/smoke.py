@@ -1,7 +1,7 @@
 """A smoke test: the same config for a few steps that log, evaluate and save, and what it says about the full run.
 
 The recipe names the fields that shorten a run (`[smoke]`); nothing else is changed, so that what passes is what runs. A
-program that nothing can shorten runs as it is, and is stopped once its log shows so many steps.
+program that nothing can shorten runs as it is, and is stopped once its log shows that many steps.
 """
 
 from __future__ import annotations

@@ -18,7 +18,9 @@ CODES = {"too-few-rows", "eval-rows"}
 
 
 def train_rows(config: RunConfig, stack: Stack, rows: int | None) -> int | None:
-    """The rows that are left to train on when a share of them is split off for evaluation."""
+    """The rows that are left to train on when a share of them is split off for evaluation; None for a wrong share too."""
+    if config.wrong(RATIO) and not _has_its_own(config):
+        return None
     ratio = config.value(RATIO) if RATIO in config.settings else None
     if ratio is None and stack.default_split:
         ratio = 0.01
@@ -31,9 +33,9 @@ def train_rows(config: RunConfig, stack: Stack, rows: int | None) -> int | None:
 def val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
     """The rows of the validation data: its own, or those that are split off the training data."""
     train = train_rows(config, stack, facts.rows)
-    if facts.val_rows is not None or facts.rows is None or train == facts.rows:
+    if facts.val_rows is not None or facts.rows is None or train is None or train == facts.rows:
         return facts.val_rows
-    return facts.rows - (train or 0)
+    return facts.rows - train
 
 
 def nothing_left(config: RunConfig, stack: Stack, rows: int | None) -> Finding | None:
@@ -45,7 +47,7 @@ def nothing_left(config: RunConfig, stack: Stack, rows: int | None) -> Finding |
     if rows == 0:
         named = next((key for key in config.recipe.data.batch.rows if key in config.settings and config.text(key)), "")
         return Finding("no-rows", "error", named, t("The data has no rows."), why)
-    if rows is None or train_rows(config, stack, rows):
+    if rows is None or train_rows(config, stack, rows) != 0:
         return None
     share = config.text(RATIO)
     message = t(

@@ -63,7 +63,7 @@ class FaultSwitches:
         mark("every rank dies by SIGSEGV after all is done and saved"),
         "true|false",
     )
-    flood_lines: int = flag(0, whole(0), mark("print so many lines in each step on each rank"))
+    flood_lines: int = flag(0, whole(0), mark("print this many lines in each step on each rank"))
 
 
 class Faults:

@@ -80,7 +80,7 @@ def _several(plan: LaunchPlan, kind: str) -> Iterator[str]:
 
 def _losses(plan: LaunchPlan, kind: str) -> tuple[str, ...]:
     return (
-        t("The command is not in it: it is a config file alone."),
+        t("The command is not in it: it is only a config file."),
         *_beside(plan, kind),
         *_several(plan, kind),
         *losses.surroundings(plan),

@@ -60,7 +60,9 @@ def _losses(plan: LaunchPlan, image: str, gpu_type: str) -> Iterator[str]:
         if not gpu_type:
             yield t("No kind of GPU is named: dstack takes any with enough of them. --gpu-type names one.")
     if not image:
-        yield t("No image is given: dstack's own runs, with Python alone. --image names one that has the program.")
+        yield t(
+            "No image is given: dstack's own image is used, with Python and nothing else. --image names one that has the program."
+        )
     yield t("Nothing is copied to the nodes: name the program's folder under `repos` or `files`.")
     yield t("Fleet, backends, prices and volumes are no part of a run config: add them to the file.")
     if names := losses.inherited(plan):

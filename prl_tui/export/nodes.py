@@ -175,9 +175,10 @@ def lost(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
     yield t("{variables} come from {platform}: values for them are not used.",
             variables=listed(variable(plan, key) for key in platform.gives), platform=platform.title)  # fmt: skip
     yield t(
-        "Where {platform} sets CUDA_VISIBLE_DEVICES, that list counts and not the config's.", platform=platform.title
+        "Where {platform} sets CUDA_VISIBLE_DEVICES, that list is used instead of the config's.",
+        platform=platform.title,
     )
-    yield t("Of {names}, one that is set in the job's own environment hides its field there, on every node.",
+    yield t("One of {names} that is set in the job's own environment overrides its field there, on every node.",
             names=losses.overriding(plan))  # fmt: skip
     if own := _numbered(plan):
         yield t("The GPUs {list} of the config are {own} there: a node's GPUs are counted from 0.",

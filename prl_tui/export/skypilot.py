@@ -62,7 +62,7 @@ def _losses(plan: LaunchPlan, image: str, gpu_type: str) -> Iterator[str]:
         yield t("SkyPilot needs the name of a GPU: put it in the place of {placeholder}, or export with --gpu-type.",
                 placeholder=PLACEHOLDER)  # fmt: skip
     if not plan.workdir:
-        yield t("`workdir: .` takes the folder in which you call sky along: call it in the program's folder.")
+        yield t("`workdir: .` uploads the folder in which you call sky: call it in the program's folder.")
     if not image:
         yield t(
             "The machines come with SkyPilot's own image: install the program's packages in `setup`, or name an --image."

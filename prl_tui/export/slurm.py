@@ -34,7 +34,7 @@ def export(plan: LaunchPlan) -> Export:
         "#!/bin/bash",
         *_directives(plan),
         *(one_line(f"# {line}".rstrip()) for line in header(plan)),
-        "# " + t("Submit it with sbatch; --partition, --time, --mem and --nodes given there come before the lines above."),
+        "# " + t("Submit it with sbatch; --partition, --time, --mem and --nodes given there override the lines above."),
         "set -euo pipefail",
         "fail() { printf '" + t("error: ") + "%s\\n' \"$*\" >&2; exit 1; }",
         no_arguments(example_of(plan)),
@@ -91,7 +91,7 @@ def _node(plan: LaunchPlan) -> Iterator[str]:
 
 def _losses(plan: LaunchPlan) -> Iterator[str]:
     yield t("Partition, account, time, memory and CPUs are no part of a run config: give them to sbatch.")
-    yield t("sbatch hands over the variables of the shell that submits: of {names}, one that is set there hides its field.",
+    yield t("sbatch passes on the variables of the submitting shell: one of {names} that is set there overrides its field.",
             names=losses.overriding(plan))  # fmt: skip
     yield t("`sbatch --export` cuts a value at a comma; set the variable before sbatch instead.")
     yield t("{variables} come from {platform}: values for them are not used.", platform=SLURM.title,
@@ -101,7 +101,7 @@ def _losses(plan: LaunchPlan) -> Iterator[str]:
     if plan.port_fixed:
         yield t("The port {port} is fixed: a second job on the same node cannot use it.", port=plan.config.text(PORT))
     if plan.launcher == "torchrun" and (plan.config.number("nnodes") or 1) > 1:
-        yield t("By c10d rank 0 can be on any of the nodes: its files belong on shared storage.")
+        yield t("With c10d, rank 0 can be on any of the nodes: its files belong on shared storage.")
     if plan.files:
         yield t(
             "{variable} must be a folder of each node: every node writes the files itself.",

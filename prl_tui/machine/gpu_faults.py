@@ -52,7 +52,7 @@ def _with_details(code: str, values: dict[str, str]) -> str:
         )
     if code == "hung":
         return t(
-            "The NVIDIA driver has not answered for {seconds} s: a GPU may hang, `dmesg` on the host would show it",
+            "The NVIDIA driver has not answered for {seconds} s: a GPU may be hung, `dmesg` on the host would show it",
             seconds=values.get("seconds", "–"),
         )
     return t("The process that reads the GPUs ended by itself: {how}", how=values.get("how", "–"))
@@ -60,7 +60,7 @@ def _with_details(code: str, values: dict[str, str]) -> str:
 
 def _plain() -> dict[str, str]:
     return {
-        "hung": t("The NVIDIA driver did not answer: a GPU may hang, `dmesg` on the host would show it"),
+        "hung": t("The NVIDIA driver did not answer: a GPU may be hung, `dmesg` on the host would show it"),
         "reader-ended": t("The process that reads the GPUs ended by itself"),
         "binding-shadowed": t(
             "Another module named pynvml hides the one of nvidia-ml-py: uninstall the package pynvml"
@@ -96,9 +96,9 @@ def _plain() -> dict[str, str]:
 def missing_reason(code: str) -> str:
     """Why one value is not known, in a few words."""
     words = {
-        "not-supported": t("this GPU does not give it"),
+        "not-supported": t("this GPU does not report it"),
         "wsl": t("WSL does not show it: Windows has it"),
-        "mig": t("not given while MIG is on"),
+        "mig": t("not reported while MIG is on"),
         "no-permission": t("not allowed for this user"),
         "lost": t("the GPU is lost"),
         "driver-too-old": t("this driver does not know it"),

@@ -101,7 +101,7 @@ def between(before: RunFolder, after: RunFolder) -> Changes:
     for part, compare in _COMPARE.items():
         missing = [folder.id for folder, shot in zip((before, after), shots, strict=True) if not _has(shot, part)]
         if missing:
-            unknown[part] = t("run {id} has not written it down", id=missing[0])
+            unknown[part] = t("run {id} has no record of it", id=missing[0])
         else:
             parts[part] = compare(shots[0], shots[1])
     return Changes(before.id, after.id, parts, unknown)
@@ -224,12 +224,11 @@ def _by_root(code: object) -> dict[str, Any]:
 
 def _repository(root: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     name = Path(root).name or root
-    found = []
-    if old.get("commit") != new.get("commit"):
-        key = t("{repository}: commit", repository=name)
-        found.append(Change(key, _commit(old), _commit(new)))
-    if old.get("diff_sha256") != new.get("diff_sha256"):
-        found.append(Change(t("{repository}: uncommitted changes", repository=name), _dirty(old), _dirty(new)))
+    both = (
+        Change(t("{repository}: commit", repository=name), _commit(old), _commit(new)),
+        Change(t("{repository}: uncommitted changes", repository=name), _dirty(old), _dirty(new)),
+    )
+    found = [one for one in both if one.before != one.after]  # no checkout has no changes, as a clean one
     loose = [
         {f"{name}/{file}": text for file, text in _record(one.get("untracked")).items() if file.endswith(_SOURCE_CODE)}
         for one in (old, new)

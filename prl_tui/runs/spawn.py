@@ -86,7 +86,7 @@ def supervisor(
 
 
 def watcher(folder: RunFolder, steps: int, scope: Sequence[str] = ()) -> None:
-    """Start what stops the run once its log shows so many steps. OSError when the system refuses."""
+    """Start what stops the run once its log shows that many steps. OSError when the system refuses."""
     package = str(PROGRAM.parents[2])
     inherited = os.environ.get("PYTHONPATH")
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}

@@ -31,7 +31,9 @@ WITHIN = 20.0
 _COMMAND = 60
 """Characters of a command in a summary."""
 _SHOWN = 6
-"""Innermost frames of a thread that a summary shows."""
+"""Frames of a thread that a summary shows."""
+_OWN = 2
+"""How many of them are of the person's own program, where that lies deeper."""
 
 
 class StacksError(Exception):
@@ -57,23 +59,52 @@ class Stack:
         return f"rank-{self.rank}" if self.rank is not None else f"pid-{self.pid}"
 
     def top(self) -> list[str]:
-        """The innermost frames of the thread that works: the main one, or the first that py-spy calls active."""
-        threads = [block.splitlines() for block in self.text.split("\n\n") if block.startswith("Thread ")]
+        """Where the thread that works stands: the main one, or the first that py-spy calls active.
+
+        Its innermost frames, and those of the person's own program wherever they are; "…" stands for what is left out.
+        """
+        threads: list[list[str]] = []
+        for line in map(str.strip, self.text.splitlines()):
+            if line.startswith("Thread "):  # py-spy puts no blank line between two
+                threads.append([line])
+            elif line and threads:
+                threads[-1].append(line)
         chosen = next((one for one in threads if '"MainThread"' in one[0]), threads[0] if threads else [])
-        frames = [line.strip() for line in chosen[1:]]
-        shown = [_brief(frame) for frame in frames[:_SHOWN]]
-        own = next((n for n, frame in enumerate(frames) if _is_own(frame)), 0)
-        return [*shown[:-2], "…", _brief(frames[own])] if own >= _SHOWN else shown
+        frames = chosen[1:]
+        if len(frames) <= _SHOWN:
+            return [_brief(frame) for frame in frames]
+        program = _program(frames)
+        own = next((n for n, frame in enumerate(frames) if _is_own(frame, program)), 0)
+        if own < _SHOWN:
+            return [*map(_brief, frames[:_SHOWN]), CUT]
+        calling = frames[own : own + _OWN]
+        more = [CUT] if own + _OWN < len(frames) else []
+        return [*map(_brief, frames[: _SHOWN - _OWN]), CUT, *map(_brief, calling), *more]
 
 
+CUT = "…"
+"""Frames that a summary leaves out."""
 _PLACE = re.compile(r"(?P<name>.*) \((?P<file>.*):(?P<line>\d+)\)$")
-_INSTALLED = re.compile(r".*/(?:site|dist)-packages/|.*/lib/python3\.\d+/")
+_INSTALLED = re.compile(r".*/(?:site|dist)-packages/|.*/lib(?:64)?/python3(?:\.\d+t?)?/")
 
 
-def _is_own(frame: str) -> bool:
-    """Whether a frame is of the person's program: neither Python's nor an installed package's."""
+def _program(frames: list[str]) -> str:
+    """The installed package whose module or script was started, as `prl_tui/` or `swift/`; "" for a file of one's own."""
+    for frame in reversed(frames):
+        found = _PLACE.fullmatch(frame)
+        if found is None or found["name"] != "<module>":
+            continue
+        inside = _INSTALLED.match(found["file"])
+        return found["file"][: inside.end()] + found["file"][inside.end() :].partition("/")[0] + "/" if inside else ""
+    return ""
+
+
+def _is_own(frame: str, program: str) -> bool:
+    """Whether a frame is of the person's program: that which was started, or what neither Python nor a package brought."""
     found = _PLACE.fullmatch(frame)
-    return found is not None and not found["file"].startswith("<") and not _INSTALLED.match(found["file"])
+    if found is None or found["file"].startswith("<"):
+        return False
+    return not _INSTALLED.match(found["file"]) or bool(program and found["file"].startswith(program))
 
 
 def _brief(frame: str) -> str:

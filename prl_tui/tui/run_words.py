@@ -184,9 +184,9 @@ def _silence(one: Overview) -> str:
 
 
 def _smoke(result: Result) -> tuple[str, str]:
-    """How a smoke test went, and the key that goes on from it."""
+    """How a smoke test went; the key that goes on from it stands where a narrow line has it too."""
     if result.passed:
-        return f"✓ {result.words()}   P {t('the full run')}", "good"
+        return GAP.join((f"✓ {t('smoke test passed')}", f"P {t('the full run')}", t("; ").join(result.reasons))), "good"
     return f"✗ {result.words()}", "bad"
 
 

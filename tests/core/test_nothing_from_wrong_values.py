@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import catalog, checks, words
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Report
 
@@ -35,6 +37,45 @@ def test_what_is_said_beside_a_value_that_cannot_be_read_was_said_without_it(nam
             for figure in type(now).__annotations__ if now is not None else ():
                 value = getattr(now, figure)
                 assert value in (None, (), getattr(then, figure, None)), (field.key, figure, value)
+
+
+NUMBERS = ("-4", "0", "-1", "0.5", "-0.25", "1e12", "99999999999")
+ABOUT_ONE = {"num-generations-min", "steps-per-generation-positive"}
+"""Rules that say of one value alone why it is wrong."""
+
+
+def lines(report: Report) -> set[str]:
+    """What is said in figures beside the findings."""
+    return {*words.arithmetic(report), words.length(report), words.on_the_way(report)} - {""}
+
+
+@pytest.mark.parametrize(
+    "name", [f"{recipe.name}/{preset}" for recipe in RECIPES.values() for preset in recipe.presets]
+)
+def test_no_figure_comes_from_a_number_that_is_wrong(name: str) -> None:
+    """Every preset, every field of numbers: zero, negative, fractions, far too many."""
+    recipe, _, preset = name.partition("/")
+    sound = resolve(RECIPES[recipe], preset)
+    report = checks.check(sound, FACTS)
+    before, known = said(report), figures_in(lines(report))
+    for field in sound.recipe.fields:
+        if field.type not in {"int", "float"}:
+            continue
+        for text in NUMBERS:
+            config = sound.with_values({field.key: text}, Source.SET)
+            if not config.wrong(field.key):
+                continue
+            after = checks.check(config, FACTS)
+            new = {(code, key) for code, key, _ in said(after) - before if code != "field-without-effect"}
+            allowed = {(code, field.key) for code in ("bad-value", "out-of-range", *ABOUT_ONE)}
+            assert len(new) <= 1, (field.key, text, new)
+            assert new <= allowed, (field.key, text, new)
+            assert figures_in(lines(after)) <= known, (field.key, text, lines(after))
+
+
+def figures_in(said: set[str]) -> set[str]:
+    """The numbers of some lines."""
+    return {number for line in said for number in re.findall(r"-?[\d,.]*\d", line)}
 
 
 def test_a_field_that_follows_a_broken_one_is_not_called_unset() -> None:

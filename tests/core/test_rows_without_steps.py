@@ -13,18 +13,18 @@ from prl_tui.core.findings import Facts
 RECIPES = catalog.load().recipes
 
 SILENT = {
-    "vlm-sft": ({}, "125 steps an epoch", "How long the run is stays open: epochs is not known."),
-    "safe-mm-dpo": ({}, "", "The 1,000 rows tell no steps: batch_size is not known."),
-    "reward-model": ({}, "", "The 1,000 rows tell no steps: batch_size is not known."),
+    "vlm-sft": ({}, "125 steps an epoch", "How long the run will be cannot be said: epochs is not known."),
+    "safe-mm-dpo": ({}, "", "The 1,000 rows do not tell the number of steps: batch_size is not known."),
+    "reward-model": ({}, "", "The 1,000 rows do not tell the number of steps: batch_size is not known."),
     "custom": (
         {"script": "train.py", "per_device_train_batch_size": 4},
         "",
-        "How long the run is stays open: custom has none of the fields num_train_epochs, num_epochs, epochs, max_steps.",
+        "How long the run will be cannot be said: custom has none of the fields num_train_epochs, num_epochs, epochs, max_steps.",
     ),
     "demo": (
         {"max_steps": None},
         "63 steps an epoch",
-        "How long the run is stays open: demo has none of the fields num_train_epochs, num_epochs, epochs, max_steps.",
+        "How long the run will be cannot be said: demo has none of the fields num_train_epochs, num_epochs, epochs, max_steps.",
     ),
 }
 

@@ -44,7 +44,7 @@ def plain(recipe: str, preset: str, **changes: object) -> tuple[str, ...]:
 OLD = {"--train_type", "--num_infer_workers", "--use_lmdeploy"}
 POINTS = [
     Point("000: batch × processes must be a multiple, and that is all", "prl-grpo", "num_generations",
-          "PRL's own script checks the multiple alone", "PRL 自带的脚本只检查整除",
+          "PRL's own script checks only that it is a multiple", "PRL 自带的脚本只检查整除",
           lambda: "num-generations-min" in codes("prl-grpo", "standard-4gpu", num_generations=1)
           or not checks.check(config("prl-grpo", "standard-4gpu", {"num_generations": 1})).ok),
     Point("000: nothing about evaluation", "prl-grpo", "per_device_eval_batch_size",
@@ -56,7 +56,7 @@ POINTS = [
           and "num-generations-divides" not in codes("swift-grpo", "colocate-4gpu", per_device_train_batch_size=1,
                                                      gradient_accumulation_steps=2, num_generations=8)),
     Point("000: num_infer_workers, use_lmdeploy", "swift-grpo", "vllm_mode",
-          "it stands for the older num_infer_workers, and use_lmdeploy has no successor", "取代旧的 num_infer_workers",
+          "it replaces the older num_infer_workers, and use_lmdeploy has no successor", "取代旧的 num_infer_workers",
           lambda: options("swift-grpo", "colocate-4gpu").keys().isdisjoint(OLD)
           and options("swift-grpo", "colocate-4gpu")["--vllm_mode"] == ("colocate",)),
     Point("000: train_type", "swift-grpo", "tuner_type", "before 4.0 it was called train_type", "4.0 之前叫 train_type",

@@ -260,7 +260,7 @@ def test_of_several_instances_only_the_first_counts_as_a_process_sees_it(cli, bo
     assert launch(cli, other).code == 0
     both = launch(cli, f"{one},{other}")
     assert both.code == 0, both.err
-    assert "a process sees the first one alone" in both.err
+    assert "a process sees only the first one" in both.err
 
 
 def test_a_card_that_is_cut_is_no_way_out_for_a_whole_one(cli, box):

@@ -210,6 +210,19 @@ def test_another_environments_packages_are_those_of_its_own_interpreter(root, re
     assert [one["root"] for one in found["code"]] == [str(repository)], "the code of an editable package counts"
 
 
+def test_a_run_outside_of_any_checkout_has_no_uncommitted_changes_to_compare(root, repository, tmp_path):
+    """One in a clean checkout, one in none: the commit is what differs."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    inside, outside = made(root, repository), made(root, elsewhere)
+    for pair in ((inside, outside), (outside, inside)):
+        found = changes.between(*pair)
+        keys = [one.key for one in found.parts["code"]]
+        assert keys[0] == f"{repository.name}: commit"
+        assert not [key for key in keys if "uncommitted" in key]
+        assert not [line for line in changes.lines(found) if line.endswith("– → –")]
+
+
 # --- a launch -----------------------------------------------------------------------------------------------------
 
 
@@ -253,7 +266,7 @@ def test_a_launch_writes_it_and_compare_tells_what_changed(here):
     chinese = prl("--lang", "zh", "compare", second.id)
     assert "未提交" in chinese.stdout
     alone = prl("compare", first.id)
-    assert alone.returncode == 3
+    assert alone.returncode == 2, "the run exists: another one must be named"
     assert "first of its recipe" in alone.stderr
 
 

@@ -122,3 +122,61 @@ def test_an_ended_run_has_none(hung):
 def test_another_host_s_run_is_read_there(forged):
     with pytest.raises(stacks.StacksError, match="belongs to elsewhere"):
         stacks.read(forged(state={"host": "elsewhere"}))
+
+
+TORCH = "/opt/env/lib/python3.11/site-packages/torch"
+HUNG = "\n".join([
+    'Thread 4242 (idle): "MainThread"',
+    *(f"    inner_{n} ({TORCH}/autograd/graph.py:{n})" for n in range(6)),
+    f"    backward ({TORCH}/_tensor.py:581)",
+    "    _accumulate ({own}/trainer.py:201)",
+    "    _step ({own}/trainer.py:180)",
+    "    train ({own}/trainer.py:120)",
+    "    main ({own}/train.py:40)",
+    "    <module> ({own}/train.py:62)",
+    "    _run_code (<frozen runpy>:88)",
+    "    _run_module_as_main (<frozen runpy>:198)",
+])  # fmt: skip
+"""A rank of the demo in its backward pass, as py-spy 0.4.3 writes it."""
+
+
+def top(text):
+    return stacks.Stack(1, 0, "python", text).top()
+
+
+@pytest.mark.parametrize(
+    ("own", "shown"),
+    [
+        ("/home/me/work", "/home/me/work"),
+        ("/opt/env/lib/python3.11/site-packages/prl_tui/demo", "prl_tui/demo"),
+        ("/usr/lib64/python3.9/site-packages/swift/cli", "swift/cli"),
+    ],
+    ids=["a script", "an installed module", "an engine of the system's Python"],
+)
+def test_the_line_of_ones_own_program_is_shown_wherever_it_is(own, shown):
+    assert top(HUNG.replace("{own}", own)) == [
+        *(f"inner_{n} (torch/autograd/graph.py:{n})" for n in range(4)),
+        "…",
+        f"_accumulate ({shown}/trainer.py:201)",
+        f"_step ({shown}/trainer.py:180)",
+        "…",
+    ]
+
+
+def test_what_is_cut_is_marked_and_what_is_whole_is_not():
+    frames = [f"    f{n} (/home/me/train.py:{n})" for n in range(8)]
+    head = 'Thread 1 (idle): "MainThread"'
+    assert top("\n".join([head, *frames])) == [*(f"f{n} (/home/me/train.py:{n})" for n in range(6)), "…"]
+    assert top("\n".join([head, *frames[:6]])) == [f"f{n} (/home/me/train.py:{n})" for n in range(6)]
+    inside = [f"    f{n} ({TORCH}/x.py:{n})" for n in range(7)]
+    assert top("\n".join([head, *inside])) == [*(f"f{n} (torch/x.py:{n})" for n in range(6)), "…"]
+    assert stacks.Stack(1, None, "sleep", "").top() == []
+
+
+def test_the_frames_of_another_thread_are_none_of_the_main_one():
+    """py-spy's own layout: a head, then one thread behind the other without a blank line."""
+    others = ["    poll (/home/me/tail.py:1)", 'Thread 2 (idle): "MainThread"', "    main (/home/me/train.py:9)"]
+    text = "\n".join(
+        ["Process 1: python train.py", "Python v3.11.4 (/usr/bin/python3.11)", "", 'Thread 3 (idle): "Tail"']
+    )
+    assert top("\n".join([text, *others, 'Thread 4 (idle): "Tail"', others[0], ""])) == ["main (/home/me/train.py:9)"]

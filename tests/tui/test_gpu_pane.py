@@ -129,7 +129,7 @@ async def test_ranks_on_mig_slices(box):
         async with PrlApp(watch=folder).run_test(size=SIZES[1]) as pilot:
             pane = await pane_of(pilot)
             await at_each_size(pilot, pane, ["r0   └", "r1   └", "10.0", "MIG is on", "1g.10gb"])
-            for words in ("MIG-00000001-0000-4000-8000-000000000001", "util: not given while MIG is on"):
+            for words in ("MIG-00000001-0000-4000-8000-000000000001", "util: not reported while MIG is on"):
                 await wait_for(pilot, lambda one=words: one in text_of(pane), words)
 
 

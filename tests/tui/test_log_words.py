@@ -27,7 +27,7 @@ async def test_each_field_that_takes_a_regular_expression_says_so_at_80_columns(
 
 def test_help_and_readme_say_it_too_and_what_y_copies():
     assert "re:… is a regex" in watch_help()
-    assert "copy the lines in sight, or one" in watch_help()
+    assert "copy lines in sight, or one" in watch_help()
     assert "(in all three `re:` begins a regular expression)" in README.read_text()
 
 

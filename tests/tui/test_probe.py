@@ -161,7 +161,7 @@ async def test_a_program_that_no_field_ends_is_smoke_tested_until_its_log_shows_
         await configure(pilot)
         (Path.cwd() / "train.py").write_text(steps)
         await pilot.press("T")
-        await wait_for(pilot, lambda: "smoke test passed: 2 steps seen" in screen(pilot.app), "how it went")
+        await wait_for(pilot, lambda: "P the full run   2 steps seen; " in screen(pilot.app), "how it went")
         assert len(runs()) == 1
 
 
@@ -181,13 +181,16 @@ print("[INFO:swift] Saving model checkpoint to out/checkpoint-2")
 async def test_a_smoke_test_says_how_it_went_and_p_brings_the_full_run(on_program, tmp_path):
     app = on_program("VALUE = 1\n", smoke='[smoke]\nsteps = "steps"\n')
     (tmp_path / "train.py").write_text(LOGS)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         place = await configure(pilot)
         place.session.set_text("steps", "40")
         place.update()
         await pilot.press("T")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run's screen")
-        await wait_for(pilot, lambda: "smoke test passed" in screen(pilot.app), "how it went")
+        await wait_for(pilot, lambda: "✓ smoke test passed   P the full run" in screen(pilot.app), "how it went")
+        await wait_for(
+            pilot, lambda: " P the full run " in screen(pilot.app).splitlines()[-1], "the way on among the keys"
+        )
         await pilot.press("P")
         place = await configure(pilot)
         assert place.session.config.number("steps") == 40

@@ -60,6 +60,8 @@ class WatchScreen(SizedPanes, LogPlace):
         Binding("1", "pane('gpus')", t("gpus")),
         Binding("2", "pane('curves')", t("curves")),
         Binding("3", "pane('logs')", t("logs")),
+        Binding("P", "promote", t("the full run"), tooltip=t("A passed smoke test's config, in full")),
+        told("P", "promote"),
         Binding("right_square_bracket", "tab(1)", t("log"), key_display="[ ]", tooltip=t("The next log")),
         Binding("left_square_bracket", "tab(-1)", show=False),
         told("right_square_bracket", "tab"),
@@ -70,8 +72,6 @@ class WatchScreen(SizedPanes, LogPlace):
         told("d", "details"),
         Binding("x", "stop", t("stop"), tooltip=t("Stop the run and all that it started")),
         told("x", "stop"),
-        Binding("P", "promote", t("the full run"), show=False, tooltip=t("A passed smoke test's config, in full")),
-        told("P", "promote"),
         Binding("m", "changes", t("changes"), show=False, tooltip=t("What changed since the recipe's last run")),
         told("m", "changes"),
         Binding("S", "stacks", t("stacks"), show=False, tooltip=t("Where each rank stands now, by py-spy")),
@@ -182,7 +182,7 @@ class WatchScreen(SizedPanes, LogPlace):
             self._one = one
             self._show_curves(one.view.series)
             self._collect_tabs(one)
-            offered = [action for action in ("stop", "details", "tab") if self.offers(action)]
+            offered = [action for action in ("stop", "details", "tab", "promote") if self.offers(action)]
             if offered != self._offered:
                 self._offered = offered
                 self.refresh_bindings()

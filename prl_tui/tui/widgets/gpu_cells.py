@@ -225,7 +225,7 @@ def held_down(gpu: Gpu) -> str:
 
 
 def why_absent(gpu: Gpu) -> list[str]:
-    """One line for each reason why values are dashes: `util, power: this GPU does not give it`."""
+    """One line for each reason why values are dashes: `util, power: this GPU does not report it`."""
     shown = {
         "utilization": t("util"),
         "memory_used": t("memory"),

@@ -1,0 +1,45 @@
+"""Exit code 3 is for runs that do not exist: what a run lacks is 2. Judge: README's table."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from prl_tui.machine import paths
+from prl_tui.runs import launcher
+from tests.runs.helpers import ended
+
+
+@pytest.fixture
+def run():
+    info = {"recipe": "custom"}
+    found = launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "print('done')"), info=info))
+    ended(found)
+    for record in found.path.glob("gpus*"):
+        record.unlink()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("logs", "RUN", "--completions"), "run RUN has written no completions.jsonl."),
+        (("logs", "RUN", "--gpus"), "run RUN has no record of its GPUs."),
+        (("logs", "RUN", "--rank", "7"), "run RUN has no log of rank 7; ranks: none yet."),
+        (("compare", "RUN"), "run RUN is the first of its recipe; name another."),
+    ],
+)
+def test_what_a_run_lacks_is_exit_2(cli, run, words, sentence) -> None:
+    done = cli(*(word.replace("RUN", run.id) for word in words))
+    assert (done.code, done.out, done.err) == (2, "", f"prl-tui: {sentence.replace('RUN', run.id)}\n")
+
+
+@pytest.mark.parametrize("words", [("logs", "--completions"), ("logs", "--gpus"), ("compare",), ("stacks",), ("stop",)])
+def test_a_run_that_does_not_exist_is_exit_3(cli, run, words) -> None:
+    assert cli(words[0], "nosuch", *words[1:]).code == 3
+    assert cli(words[0], run.id + "x", *words[1:]).code == 3
+
+
+def test_the_help_of_compare_says_what_one_run_is_compared_with(cli) -> None:
+    assert "the last run of its recipe before it" in " ".join(cli("compare", "--help").out.split())
