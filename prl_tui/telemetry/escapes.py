@@ -135,10 +135,17 @@ def plain_parts(parts: Iterable[str]) -> Iterator[str]:
 
 
 def safe_end(text: str) -> int:
-    """Where text that goes on may be cut: before an escape sequence whose end may be still to come."""
-    begun = max(map(text.rfind, _BEGINS))
-    match = _ESCAPE.match(text, begun) if begun >= 0 else None
-    return begun if match is not None and match.end() == len(text) else len(text)
+    """Where text that goes on may be cut: before an escape sequence whose end may be still to come.
+
+    Nor behind one that only another sequence has broken off: taken alone, it would take more with it.
+    """
+    end = len(text)
+    while (begun := max(text.rfind(begin, 0, end) for begin in _BEGINS)) >= 0:
+        alone, whole = _ESCAPE.match(text, begun, end), _ESCAPE.match(text, begun)
+        if alone is None or alone.end() < end or (end < len(text) and whole is not None and whole.end() == end):
+            break
+        end = begun
+    return end
 
 
 def _is_clean(text: str) -> bool:

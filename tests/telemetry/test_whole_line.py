@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prl_tui.telemetry import whole_line
@@ -27,6 +27,8 @@ def line_of(path, raw):
 
 
 @settings(max_examples=200)
+@example(b"\x1b \x1b[31m", 1)
+@example(b"\x1b]0;t\x1b[31m \x1b \x1b \x1b", 2)
 @given(st.lists(ODD, max_size=40).map(b"".join), st.integers(1, 9))
 def test_pieces_of_any_size_give_what_the_whole_gives(tmp_path_factory, raw, piece):
     patch = pytest.MonkeyPatch()
