@@ -138,6 +138,8 @@ class _Reader:
     def _entry(self, column: int, content: str) -> None:
         deeper = self.last is not None and column > self.last[0]
         if self.last is not None and deeper and self.values.get(self.last[1], "") is not None:
+            if re.match(_ENTRY, content):
+                raise _Stop  # a key below a scalar: no YAML
             self._give_up(column)  # a scalar that goes on over several lines
             return
         found = re.match(_ENTRY, content)

@@ -238,7 +238,7 @@ def _neither(field: Field, raw: object) -> str:
 
 def _choice(field: Field, raw: object) -> tuple[Any, str]:
     text = show(field, raw) if not isinstance(raw, str) else raw
-    if text in field.choices:
+    if text in field.choices and not isinstance(raw, (list, tuple)):  # a list of one choice is none
         return text, ""
     return None, t(
         "{key}: {value} is not one of {choices}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from prl_tui.core import wordlist
 from prl_tui.core.files import Written
 from prl_tui.core.plan import PORT, LaunchPlan
 from prl_tui.core.values import show
@@ -78,11 +79,21 @@ def _several(plan: LaunchPlan, kind: str) -> Iterator[str]:
         yield t("machine_rank is this machine's: each of the others needs its own, or --machine_rank on its command.")
 
 
+def _own_options(plan: LaunchPlan, kind: str) -> Iterator[str]:
+    """Options of accelerate's own that the command has: a config file has other names for them, and none for some."""
+    key = "launcher_arguments"
+    words = plan.config.value(key) if key in plan.config.settings else None
+    left = tuple(word for word in words or () if word != "--multi_gpu")  # its counts say that one
+    if kind == "accelerate" and _is_plain(plan) and left:
+        yield t("Not in it: {words}. Give them to accelerate launch beside this file.", words=wordlist.join(left))
+
+
 def _losses(plan: LaunchPlan, kind: str) -> tuple[str, ...]:
     return (
         t("The command is not in it: it is only a config file."),
         *_beside(plan, kind),
         *_several(plan, kind),
+        *_own_options(plan, kind),
         *losses.surroundings(plan),
         losses.fixed(),
     )

@@ -120,3 +120,12 @@ def test_json_is_read_whole():
     read = flat_yaml.read_json('{"a": {"b": 1, "c": [1]}, "d": "auto"}')
     assert read.values == {("a", "b"): 1, ("d",): "auto"}
     assert read.unread == ("a.c",)
+
+
+def test_a_key_below_a_scalar_is_no_yaml() -> None:
+    """PyYAML 6.0: ScannerError, mapping values are not allowed here."""
+    text = "training:\n  batch_size: 22\n    accumulation_steps: 2\n"
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load(text)
+    read = flat_yaml.read(text)
+    assert (read.values, read.rest_from) == ({}, 3)

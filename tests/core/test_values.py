@@ -97,6 +97,7 @@ def test_a_choice_is_one_of_its_choices_letter_for_letter() -> None:
     assert values.parse(choice, 0) == ("0", "")
     for wrong in ("true", "TRUE", " True", "1"):
         assert values.parse(choice, wrong) == (None, f"x: “{wrong}” is not one of 0, True.")
+    assert values.parse(choice, [0]) == (None, "x: “[0]” is not one of 0, True.")  # nor what a file kept of such a one
 
 
 @pytest.mark.parametrize("kind", ["str", "path", "list", "gpus", "int", "json"])

@@ -111,6 +111,17 @@ def test_what_they_do_not_carry_is_told() -> None:
     assert any("command is not in it" in loss for loss in lost)
 
 
+def test_options_of_the_launchers_own_are_told_as_not_in_it() -> None:
+    """accelerate 1.15: `mixed_precision` and `use_cpu` stand in a config under these names, and the command wins over it."""
+    own = {"launcher_arguments": ["--multi_gpu", "--mixed_precision", "bf16"]}
+    lost = FORMATS["accelerate"](
+        plan.build(resolve(RECIPES["custom"], "accelerate").with_values(own, Source.SET))
+    ).losses
+    assert any("--mixed_precision bf16" in loss and "--multi_gpu" not in loss for loss in lost)
+    usual = FORMATS["accelerate"](plan.build(resolve(RECIPES["custom"], "accelerate"))).losses
+    assert not any("Not in it" in loss for loss in usual)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", [2, 3])
 def test_deepspeed_reads_its_settings(stage: int, tmp_path: Path) -> None:
