@@ -124,7 +124,7 @@ def script(plan: LaunchPlan, platform: Platform) -> str:
         *_gpu_lines(plan, platform),
         *([f"unset {' '.join(platform.taken)}"] if platform.taken else []),
     ]
-    return "\n".join(lines) + "\n" + bash.export(plan, placed=True).text
+    return "\n".join(lines) + "\n" + bash.export(plan, (GPUS, *platform.gives)).text
 
 
 def _gpu_lines(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
