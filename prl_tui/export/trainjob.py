@@ -70,8 +70,14 @@ def _losses(plan: LaunchPlan, image: str) -> Iterator[str]:
     yield t("The cluster must have the runtime {name}; another one is named in runtimeRef.", name="torch-distributed")
     if not image:
         yield t("No image is given: the runtime's own runs, and the program must be in it. --image names another.")
-    yield t(
-        "Shared memory, /dev/shm, is as large as the runtime makes it, often 64 MiB: NCCL and data loaders need more."
+    yield (
+        t(
+            "Shared memory, /dev/shm, is as large as the runtime makes it, often 64 MiB: NCCL and data loaders need more."
+        )
+        if nodes.gpus(plan)
+        else t(
+            "Shared memory, /dev/shm, is as large as the runtime makes it, often 64 MiB: data loaders can need more."
+        )
     )
     yield from kubernetes.lost(plan, _platform())
 
