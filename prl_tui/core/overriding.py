@@ -13,6 +13,7 @@ from prl_tui.core.value import Value
 _GPUS, _PROCESSES = "cuda_visible_devices", "nproc_per_node"
 _LAST = ("variables", "arguments")
 _PORTS = range(1024, 65536)
+_QUOTING = frozenset("'\"\\$`!#")
 _LONGEST = 80
 """Characters of a value up to which it is read as an example."""
 
@@ -78,7 +79,7 @@ def _values(plan: LaunchPlan, field: Field) -> Iterator[str]:
             yield str(now + 1 if now + 1 in _PORTS else now - 1)
     elif field.type in wordlist.FREE:
         text = wordlist.join((*(now or ()), *wordlist.split(values.example(field))))
-        if len(text) <= _LONGEST and text.isprintable():
+        if len(text) <= _LONGEST and text.isprintable() and _QUOTING.isdisjoint(text):
             yield text
     elif now is not None and not config.wrong(field.key):
         yield from (text for text in _near(field, now) if text != config.text(field.key))

@@ -22,6 +22,8 @@ from prl_tui.lists import listed
 LONGEST = 120_000
 """Bytes that fit in one argument: Linux takes 128 KiB."""
 GPUS = "cuda_visible_devices"
+_NOTHING = "'\"\"'"
+"""Nothing, between single quotes: those end and begin again. With `''` shellcheck would take them for a slip (SC1078)."""
 _NEEDED = ("nnodes", "node_rank", "master_addr", "master_port", GPUS)
 
 
@@ -164,7 +166,7 @@ def word(text: str) -> str:
 
     It has no `$$`, no `$(NAME)` and no `${{`: where a platform reads those before the shell does, it finds none.
     """
-    return f"exec bash -c {_apart(literal(text), chr(39) * 2)} prl-node"
+    return f"exec bash -c {_apart(literal(text), _NOTHING)} prl-node"
 
 
 def comments(plan: LaunchPlan) -> list[str]:
