@@ -26,6 +26,12 @@ def check(config: RunConfig, facts: Facts = _NOTHING, stack_name: str = "") -> R
     return replace(report, findings=_sound(report, facts, stack_name))
 
 
+def broken(config: RunConfig) -> frozenset[tuple[str, str]]:
+    """Code and field of every error and warning that a config has by itself; nobody looks for ways out."""
+    found = _report(config, _NOTHING, "", ways_out=False).findings
+    return frozenset((finding.code, finding.field) for finding in found if finding.severity != "note")
+
+
 def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]:
     """The findings without the fixes that would make an error that is not there now, whatever they mend."""
     if not any(finding.fixes for finding in report.findings):

@@ -150,7 +150,8 @@ def _without_secret(field: Field, raw: Any) -> tuple[Any, bool]:
         return raw, False
     from prl_tui.core import secrets
 
-    if secrets.is_secret_flag(field.flag) or secrets.is_secret_name(field.env):
+    named = secrets.is_secret_flag(field.flag) or secrets.is_secret_name(field.env)
+    if named and not secrets.is_placeholder(raw):
         return secrets.HIDDEN, True
     if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
         hidden = list(secrets.hidden_words(tuple(raw)))

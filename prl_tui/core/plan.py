@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from prl_tui.core import values
@@ -99,15 +99,15 @@ class LaunchPlan(Value):
         words = [f"{name}={shlex.quote(value)}" for name, value in self.env]
         return " ".join([*words, *(shlex.quote(word) for word in self.argv)])
 
-    def command_lines(self) -> list[str]:
-        """The same, one argument a line, for a person to read."""
-        head = " ".join(f"{name}={shlex.quote(value)}" for name, value in self.env)
+    def command_lines(self, quote: Callable[[str], str] = shlex.quote) -> list[str]:
+        """The same, one argument a line, for a person to read; `quote` makes a text one word of a shell."""
+        head = " ".join(f"{name}={quote(value)}" for name, value in self.env)
         lines = [head] if head else []
         launch: list[str] = []
         for argument in self.arguments:
             if not argument.words:
                 continue
-            text = " ".join(shlex.quote(word) for word in argument.words)
+            text = " ".join(quote(word) for word in argument.words)
             field = self.config.recipe.by_key[argument.key] if argument.key else None
             if field is None or argument.joined or field.before or not (field.flag or field.bare):
                 launch.append(text)

@@ -65,6 +65,15 @@ COLUMNS = (
 _NOTHING = ("true", "false", "null", "none", *"0123456789")
 """What a field of a secret's name says where it has no secret: `use_auth_token=True`, `"hub_token": null`, `SINGLE_PASS=1`."""
 
+PLACEHOLDER = (
+    "(empty|dummy|placeholder|not[_-]?needed|no[_-]key[_-]required|(sk-|hf_)?xxx{1,10}"
+    "|your[_-]((api|access|auth|secret|hf|openai|wandb)[_-])*(key|token|password|secret)([_-]here)?)"
+)
+"""What guides, and servers that ask for no key, write in its place, in any case: vLLM's `--api_key EMPTY`, `sk-xxx`."""
+BEFORE = r"""[]["'\\[:space:]=:>]"""
+AFTER = f"[{_ENDS}]"
+"""What stands around a placeholder. With a `{` as its first character it is no secret to any rule."""
+
 _DIGIT_FIRST = "|".join(f"[[:digit:]]{{{n}}}[[:alpha:]][[:alnum:]]{{{12 - n}}}" for n in range(1, 13))
 """Thirteen letters and digits that begin with a digit and have a letter: `--train_tokens 1000000000000` is a number."""
 
@@ -122,7 +131,7 @@ WORDS = {
     "short": "((hf|hub|gh|gl|git|ms|db|bot|aws|gcp|npm|pg)[_.-]?(token|pat|auth|dsn|pwd|pw|pass)|(hf|gh|aws|gcp)[_.-]?(keys?|tokens))",
     "long": "((api|access|auth|private|secret|account|encryption|signing|<service>|<model>)[_.-]?keys?"
     "|(auth|access|api|refresh|session|bearer|secret|personal|private|security|deploy|login|jwt|<service>)[_.-]?token"
-    "|<service>[_.-](tokens|pat|auth|dsn|secret|pass|pwd|pw|cookie)|(client|app)[_.-]?secret|[_.-]dsn|authorization)",
+    "|<service>[_.-](tokens|pat|auth|dsn|secret|pass|pwd|pw|cookie)|(client|app)[_.-]?secret|secret[_.-]?id|[_.-]dsn|authorization)",
     "doubt": "(key|tokens?|pat|auth|cookie|cert|pass|credentials?)",
     "plain": "pass(word|wd|phrase|code)s?",
     # these too are secrets wherever they end a name: `MYSQL_PWD`, `awsCredentials`; but their value may be a file
@@ -179,6 +188,8 @@ CASED = (
     ),
     "(^|[^[:alnum:]])TOKEN<AGAIN>(=|[\"'\\\\]+[[:space:]]*:)<quotes><speech>",
     "([[:upper:][:digit:]]_PASS|(SSH|PG|DB|MYSQL|REDIS|MAIL|SMTP|FTP|SUDO|ROOT|ADMIN|USER)PASS)<AGAIN>=<open><value>",
+    # TOKEN : x; a sentence has no word in capitals before its colon, and PAD_TOKEN: x is none
+    "(^|[^[:alnum:]_.-])TOKEN<AGAIN>[[:space:]]*:<quotes><speech>",
     # my_key=Zx9_kLmQ-pR2tUvW, --myToken Zx9_kLmQ-pR2tUvW
     "([Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn]|[Aa][Uu][Tt][Hh]|[Cc][Oo][Oo][Kk][Ii][Ee])<again>(<close>[=:]<open>|[\"']*[[:space:]]+[\"']*)<mixed>",
 )
@@ -198,7 +209,7 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("pw", "credential", "key", "jwt", "pass")),
     # --hub_token x, --token=x
     (("<flag>(-[[:alnum:]_.-]*(<long>|<plain>|secret)<again>|-[[:alnum:]_.-]*[_.-]<short><again>"
-     "|--?(token<again>|<short><again>))"
+     "|--?(token<again>|<short><again>|signature))"
      "[\"'\\\\]*(=|[[:space:]]+)[\"'\\\\]*<word>"), ("-",)),
     # FOO_KEY=x and --foo_token x where x looks like one
     # HF_TOKEN_ALICE=x and --api_key_of_alice x, likewise
@@ -209,6 +220,8 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("<flag>-[[:alnum:]_.-]*([_.-]<doubt>|key|tokens?|auth|cookie)<again>[\"']*[[:space:]]+[\"']*<coded>", ("-",)),
     # https://h/x?token=x, a signed URL
     ("[?&#]([[:alnum:]_-]{0,20}(token|signature|credential)|sig|auth|pwd)=<value>", ("?", "&", "#")),
+    # the same without its address
+    ("(^|[^[:alnum:]_.-]|-)sig(nature)?=<shape>", ("sig",)),
     ("bearer[[:space:]]+[[:alnum:]._~+/=-]{16}", ("bearer",)),
 )  # fmt: skip
 """In lower case: a name, a sign and a value; and texts of which one is in all that the rule finds."""

@@ -17,9 +17,9 @@ _MAYBE = r"PASS|SECRET|TOKEN|CREDENTIAL|CONNECTION_STRING|(?:KEY|_PAT|_AUTH|_PWD
 """In a variable's name: a run's record needs none of these."""
 _ASSIGNED = (
     r"((?:password|passwd|passphrase|api_?key|access_?key|private_?key|secret|token)\w{0,40}[\"']?\]?\s{0,9}[:=]\s{0,9})"
-    r"([\"'])[^\"'\n]{4,}\2"
+    rf"([\"'])(?!{rules.PLACEHOLDER}\2)[^\"'\n]{{4,}}\2"
 )
-"""In code: `password = "x"`, `{"api_key": "x"}`."""
+"""In code: `password = "x"`, `{"api_key": "x"}`; `api_key="EMPTY"` holds none."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -35,6 +35,11 @@ def is_secret_variable(name: str, value: str) -> bool:
 def is_secret_flag(flag: str) -> bool:
     """Whether the value behind a flag of that name is a secret."""
     return looks_secret(f"{flag} x")
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a value stands in a secret's place and is none: `EMPTY`, `dummy`, `sk-xxx`, `your_key_here`."""
+    return isinstance(value, str) and bool(re.fullmatch(rules.PLACEHOLDER, value, re.ASCII | re.IGNORECASE))
 
 
 def looks_secret(text: str) -> bool:
@@ -92,6 +97,7 @@ def _first(text: str) -> int:
     cased = range(len(rules.CASED)) if small != text.replace("path", "") else ()
     plain = (n for n, (_, needs) in enumerate(rules.RULES) if any(need in small for need in needs))
     ended = f"{text} "  # a value that ends like `true` begins is none of these words
+    ended = _placeholder().sub(lambda found: f"{{{found[0][1:]}", ended)  # no value begins so, and no place moves
     columns = rules.named_columns(_small(ended))
     found = [_rule(n, True).search(ended) for n in cased] + [_rule(n, False).search(columns) for n in plain]
     return min((match.start("at") for match in found if match), default=len(text))
@@ -119,6 +125,12 @@ def _rule(n: int, cased: bool) -> re.Pattern[str]:
     text = _python(rules.CASED[n] if cased else rules.RULES[n][0], **named)
     text = text if "(?P<at>" in text else f"(?P<at>{text})"
     return re.compile(text, re.ASCII)
+
+
+@lru_cache(maxsize=1)
+def _placeholder() -> re.Pattern[str]:
+    before = f"(?:^|(?<={_python(rules.BEFORE)}))"
+    return re.compile(f"{before}{rules.PLACEHOLDER}(?={_python(rules.AFTER)})", re.ASCII | re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)

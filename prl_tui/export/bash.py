@@ -6,7 +6,7 @@ It fails closed: a value is matched before any arithmetic sees it, and nothing r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from prl_tui.core import wordlist
 from prl_tui.core.config import template_keys
@@ -14,18 +14,16 @@ from prl_tui.core.config import usual as usual_fields
 from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
 from prl_tui.core.recipe import Field
 from prl_tui.core.values import number
-from prl_tui.export import bash_files, bash_rules, bash_secrets, bash_values, bash_words
+from prl_tui.export import bash_files, bash_overrides, bash_rules, bash_secrets, bash_values, bash_words
 from prl_tui.export.model import Export, Format, header, one_line, values_mark
-from prl_tui.export.shell import example_of, literal, name_of, no_arguments
+from prl_tui.export.shell import literal, name_of, no_arguments
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
-STRUCTURE = {"launcher", "training_env", "stack"}
-"""Fields that decide the script's shape: fixed in the file, and a variable that wants another is refused."""
 
-
-def export(plan: LaunchPlan, placed: bool = False) -> Export:
-    """The script of a plan. `placed`: what runs it has handed over the node's own variables by those that override."""
+def export(plan: LaunchPlan, given: Collection[str] | None = None) -> Export:
+    """The script of a plan. `given`: fields whose values what runs it has handed over, by the variables that override."""
+    placed = given is not None
     lines = [
         "#!/usr/bin/env bash",
         # for the whole file, so before its first command: the values stand as they are
@@ -33,10 +31,9 @@ def export(plan: LaunchPlan, placed: bool = False) -> Export:
         '[ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"',
     ]
     lines += [one_line(f"# {line}".rstrip()) for line in header(plan)]
-    example = example_of(plan)
+    example = bash_overrides.example_of(plan, given or ())
     lines += [
-        "# " + t("Each value can be overridden by its variable, for example {variable}=4; an empty one counts as unset.",
-                 variable=example),
+        *bash_overrides.told(plan, example, given or ()),
         *bash_files.told(plan),
         "set -euo pipefail",
         "",
@@ -173,7 +170,7 @@ def _strangers(plan: LaunchPlan) -> str:
 def _values(plan: LaunchPlan) -> Iterator[str]:
     """The fields, templates after the fields that they name."""
     config = plan.config
-    fixed = STRUCTURE | bash_files.settled(plan)
+    fixed = bash_overrides.fixed(plan)
     silent = bash_files.silent(plan)
     fields = [field for field in config.recipe.fields if field.key not in fixed | silent.keys()]
     yield "printf '%s\\n' " + literal(t("the configuration that takes effect:"))

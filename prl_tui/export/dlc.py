@@ -51,9 +51,13 @@ def refusal(plan: LaunchPlan) -> str:
 
 def _losses(plan: LaunchPlan, text: str) -> Iterator[str]:
     count = plan.config.number("nnodes") or 1
-    yield t("Nodes, instance type, image and mounted storage are set in the job's form: nodes {nodes}, GPUs on each {gpus}.",
-            nodes=count, gpus=nodes.gpus(plan))  # fmt: skip
-    yield t("DLC gives a node all GPUs of its instance type: choose one with as many as the config has.")
+    if cards := nodes.gpus(plan):
+        yield t("Nodes, instance type, image and mounted storage are set in the job's form: nodes {nodes}, GPUs on each {gpus}.",
+                nodes=count, gpus=cards)  # fmt: skip
+        yield t("DLC gives a node all GPUs of its instance type: choose one with as many as the config has.")
+    else:
+        yield t("Nodes, instance type, image and mounted storage are set in the job's form: nodes {nodes}, a type without GPUs.",
+                nodes=count)  # fmt: skip
     if re.search(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]", text):
         yield t("A value has control characters, which a form may change: run this file from mounted storage.")
     yield from nodes.lost(plan, _platform())

@@ -18,7 +18,11 @@ def export(plan: LaunchPlan) -> Export:
         lines.append(f"[ -n \"${{{name}-}}\" ] || {{ printf '%s\\n' {told} >&2; return 1; }}")
         lines.append(f"export {name}")
     lines += [f"export {name}={literal(value)}" for name, value in plan.env]
-    lost = [t("The command is not in it: an env file has variables only."), *losses.surroundings(plan)]
+    lost = [
+        t("The command is not in it: an env file has variables only."),
+        *losses.surroundings(plan),
+        *losses.replaced(plan),
+    ]
     if plan.files:
         lost.append(t("The program's files are not in it: {names}", names=listed(file.name for file in plan.files)))
     lost.append(t("It is for a POSIX shell; docker's --env-file keeps quotes as a part of the value."))

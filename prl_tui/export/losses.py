@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from prl_tui.core import secrets, strategies
 from prl_tui.core.plan import LaunchPlan
@@ -58,9 +58,19 @@ def fixed(names: str = "PRL_*") -> str:
     return t("The variables {names} change nothing in this format: its values are fixed.", names=names)
 
 
+def replaced(plan: LaunchPlan, told: Collection[str] = ()) -> Iterator[str]:
+    """For a format that sets variables and says nothing where it runs: those that it takes from the shell.
+
+    Not those that are `told` already: overriding variables that change nothing there.
+    """
+    if names := [name for name in dict(plan.env) if name not in told]:
+        yield t("What the shell itself has for {names} is replaced, without a word there.", names=listed(names))
+
+
 def fixed_values(plan: LaunchPlan) -> Iterator[str]:
     """For a format that holds one set of values and looks at nothing where it runs."""
     yield fixed(overriding(plan))
+    yield from replaced(plan, [field.override for field in plan.config.recipe.fields])
     for field in plan.config.recipe.fields:
         if field.glob and any(mark in plan.config.text(field.key) for mark in "*?["):
             yield t("{key}: this format resolves no pattern; the program gets {value} as it stands.",

@@ -22,6 +22,8 @@ from prl_tui.lists import listed
 LONGEST = 120_000
 """Bytes that fit in one argument: Linux takes 128 KiB."""
 GPUS = "cuda_visible_devices"
+_NOTHING = "'\"\"'"
+"""Nothing, between single quotes: those end and begin again. With `''` shellcheck would take them for a slip (SC1078)."""
 _NEEDED = ("nnodes", "node_rank", "master_addr", "master_port", GPUS)
 
 
@@ -69,11 +71,30 @@ def variable(plan: LaunchPlan, key: str) -> str:
 def gpus(plan: LaunchPlan) -> int:
     """How many GPUs a node needs; 0 for a run on the CPU."""
     config = plan.config
-    if devices.read(config.value(GPUS)).hides or (config.recipe.data.needs_gpu and not assess.needs_gpu(config)):
+    if on_cpu(plan):
         return 0
     if listed := _listed(plan):
         return len(listed)
     return (config.number("nproc_per_node") or 1) if config.recipe.data.needs_gpu else 0
+
+
+def on_cpu(plan: LaunchPlan) -> bool:
+    """The config itself says that the run does without GPUs, rather than leaving them open."""
+    config = plan.config
+    needed = config.recipe.data.needs_gpu
+    return devices.read(config.value(GPUS)).hides or (needed and not assess.needs_gpu(config))
+
+
+def without_gpus(plan: LaunchPlan) -> str:
+    """Why a file asks for no GPUs."""
+    if on_cpu(plan):
+        return t("No GPUs are asked for: the run is on the CPU.")
+    return t("No GPUs are asked for: cuda_visible_devices is empty.")
+
+
+def handed(plan: LaunchPlan, platform: Platform) -> tuple[str, ...]:
+    """Fields whose values come from the platform: the GPUs too, where some are asked for."""
+    return (*([GPUS] if gpus(plan) else []), *platform.gives)
 
 
 def _listed(plan: LaunchPlan) -> list[str]:
@@ -124,7 +145,7 @@ def script(plan: LaunchPlan, platform: Platform) -> str:
         *_gpu_lines(plan, platform),
         *([f"unset {' '.join(platform.taken)}"] if platform.taken else []),
     ]
-    return "\n".join(lines) + "\n" + bash.export(plan, placed=True).text
+    return "\n".join(lines) + "\n" + bash.export(plan, handed(plan, platform)).text
 
 
 def _gpu_lines(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
@@ -145,7 +166,7 @@ def word(text: str) -> str:
 
     It has no `$$`, no `$(NAME)` and no `${{`: where a platform reads those before the shell does, it finds none.
     """
-    return f"exec bash -c {_apart(literal(text), chr(39) * 2)} prl-node"
+    return f"exec bash -c {_apart(literal(text), _NOTHING)} prl-node"
 
 
 def comments(plan: LaunchPlan) -> list[str]:
@@ -174,17 +195,16 @@ def lost(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
     """What is said of every platform that runs on nodes of its own."""
     yield t("{variables} come from {platform}: values for them are not used.",
             variables=listed(variable(plan, key) for key in platform.gives), platform=platform.title)  # fmt: skip
-    yield t(
-        "Where {platform} sets CUDA_VISIBLE_DEVICES, that list is used instead of the config's.",
-        platform=platform.title,
-    )
+    if gpus(plan) or plan.config.text(GPUS):
+        yield t("Where {platform} sets CUDA_VISIBLE_DEVICES, that list is used instead of the config's.",
+                platform=platform.title)  # fmt: skip
     yield t("One of {names} that is set in the job's own environment overrides its field there, on every node.",
             names=losses.overriding(plan))  # fmt: skip
     if own := _numbered(plan):
         yield t("The GPUs {list} of the config are {own} there: a node's GPUs are counted from 0.",
                 list=plan.config.text(GPUS), own=own)  # fmt: skip
     if not gpus(plan):
-        yield t("No GPUs are asked for: cuda_visible_devices is empty.")
+        yield without_gpus(plan)
     if plan.files:
         yield t(
             "{variable} must be a folder of each node: every node writes the files itself.",

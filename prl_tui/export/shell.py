@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 
-from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
@@ -27,17 +26,14 @@ def literal(text: str) -> str:
     return _CURLED.sub(lambda found: f"'\"{found[0]}\"'", shlex.quote(text))
 
 
-def no_arguments(variable: str) -> str:
+def no_arguments(example: str) -> str:
     """A line of a script that refuses arguments, which nothing in it would read; it has `fail`."""
-    sentence = t(
-        "this script takes no arguments; a variable changes a value, for example {variable}=4", variable=variable
+    sentence = (
+        t("this script takes no arguments; a variable changes a value, for example {example}", example=example)
+        if example
+        else t("this script takes no arguments; a variable changes a value")
     )
     return f"(( $# == 0 )) || fail {literal(sentence)}"
-
-
-def example_of(plan: LaunchPlan) -> str:
-    """A variable that overrides a number of the plan."""
-    return next((field.override for field in plan.config.recipe.fields if field.group == "batch"), "PRL_MASTER_PORT")
 
 
 def name_of(key: str) -> str:

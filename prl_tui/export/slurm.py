@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prl_tui.core.plan import PORT, LaunchPlan
-from prl_tui.export import bash, bash_files, losses, nodes
+from prl_tui.export import bash, bash_files, bash_overrides, losses, nodes
 from prl_tui.export.model import Export, Format, header, one_line
-from prl_tui.export.shell import example_of, literal, no_arguments
+from prl_tui.export.shell import literal, no_arguments
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
@@ -28,7 +28,7 @@ SLURM = nodes.Platform(
 
 def export(plan: LaunchPlan) -> Export:
     """The batch file of a plan."""
-    script = bash.export(plan, placed=True).text
+    script = bash.export(plan, nodes.handed(plan, SLURM)).text
     end = bash_files.end_of(script)
     lines = [
         "#!/bin/bash",
@@ -37,7 +37,7 @@ def export(plan: LaunchPlan) -> Export:
         "# " + t("Submit it with sbatch; --partition, --time, --mem and --nodes given there override the lines above."),
         "set -euo pipefail",
         "fail() { printf '" + t("error: ") + "%s\\n' \"$*\" >&2; exit 1; }",
-        no_arguments(example_of(plan)),
+        no_arguments(bash_overrides.example_of(plan, nodes.handed(plan, SLURM))),
         '[[ -n ${SLURM_JOB_ID-} ]] || fail ' + literal(t("this file is for sbatch; the bash format runs without Slurm.")),
         *_port(plan),
         'if [[ -n ${SLURM_CPUS_PER_TASK-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi',
@@ -54,7 +54,7 @@ def export(plan: LaunchPlan) -> Export:
 
 def refusal(plan: LaunchPlan) -> str:
     """Why Slurm cannot run a plan, or ""."""
-    return nodes.refusal(plan, SLURM.title) or nodes.too_long(bash.export(plan, placed=True).text)
+    return nodes.refusal(plan, SLURM.title) or nodes.too_long(bash.export(plan, nodes.handed(plan, SLURM)).text)
 
 
 def _directives(plan: LaunchPlan) -> Iterator[str]:
@@ -95,8 +95,10 @@ def _losses(plan: LaunchPlan) -> Iterator[str]:
             names=losses.overriding(plan))  # fmt: skip
     yield t("`sbatch --export` cuts a value at a comma; set the variable before sbatch instead.")
     yield t("{variables} come from {platform}: values for them are not used.", platform=SLURM.title,
-            variables=listed(nodes.variable(plan, key) for key in (nodes.GPUS, *SLURM.gives)))  # fmt: skip
-    if not nodes.gpus(plan):
+            variables=listed(nodes.variable(plan, key) for key in nodes.handed(plan, SLURM)))  # fmt: skip
+    if nodes.on_cpu(plan):
+        yield nodes.without_gpus(plan)
+    elif not nodes.gpus(plan):
         yield t("No GPUs are asked for: cuda_visible_devices is empty. Set it, or give --gpus-per-node to sbatch.")
     if plan.port_fixed:
         yield t("The port {port} is fixed: a second job on the same node cannot use it.", port=plan.config.text(PORT))

@@ -9,9 +9,10 @@ import hashlib
 from prl_tui import __version__
 from prl_tui.core.config_file import dump
 from prl_tui.core.plan import LaunchPlan
+from prl_tui.export import bash_overrides
 from prl_tui.export.bash_files import end_of
 from prl_tui.export.model import Export, Format, header, one_line
-from prl_tui.export.shell import example_of, literal, no_arguments
+from prl_tui.export.shell import literal, no_arguments
 from prl_tui.i18n import t
 
 STATE = "PRL_TUI_JOB_STATE"
@@ -48,7 +49,7 @@ def export(plan: LaunchPlan, stack: str = "") -> Export:
         "# " + t("{variable} names the state folder; it belongs on shared storage.", variable=STATE),
         "set -euo pipefail",
         "fail() { printf '" + t("error: ") + "%s\\n' \"$*\" >&2; exit 1; }",
-        no_arguments(example_of(plan)),
+        no_arguments(bash_overrides.example_of(plan)),
         *_OLDER.split("\n"),
         f"command -v prl-tui >/dev/null || fail {literal(missing)}",
         f"said=$(prl-tui --version 2>/dev/null) || fail {literal(missing)}",

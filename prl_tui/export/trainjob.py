@@ -72,9 +72,14 @@ def _losses(plan: LaunchPlan, image: str) -> Iterator[str]:
         yield t(
             "No image is given: the runtime's own image is used, and the program must be in it. --image names another."
         )
-    yield t(
-        "Shared memory, /dev/shm, is as large as the runtime makes it, often 64 MiB: NCCL and data loaders need more."
-    )
+    if nodes.gpus(plan):
+        yield t(
+            "Shared memory, /dev/shm, is as large as the runtime makes it, often 64 MiB: NCCL and data loaders need more."
+        )
+    else:
+        yield t(
+            "Shared memory, /dev/shm, is as large as the runtime makes it, often 64 MiB: data loaders can need more."
+        )
     yield from kubernetes.lost(plan, _platform())
 
 

@@ -15,7 +15,62 @@ from prl_tui.export import bash_secrets
 
 FUNCTION = "\n".join(bash_secrets.function())
 ASK = 'while IFS= read -r -d "" text; do if secret "$text"; then echo secret; else echo none; fi; done'
+PLACEHOLDERS = [
+    "EMPTY",
+    "empty",
+    "Dummy",
+    "placeholder",
+    "not-needed",
+    "no-key-required",
+    "xxx",
+    "XXXXXXXX",
+    "sk-xxx",
+    "hf_xxxx",
+    "your_key_here",
+    "YOUR_API_KEY",
+    "your-hf-token",
+]
+"""What stands in a key's place where there is none."""
+NO_PLACEHOLDERS = [
+    "EMPTY1",
+    "emptiness",
+    "my-dummy",
+    "token-abc123",
+    "changeme",
+    "xx",
+    "sk-xxxy",
+    f"sk-{'x' * 20}",
+    "your_dog",
+]
+"""Near them, and values all the same."""
+CARRIED = [
+    "--api_key {}",
+    "--api-key={}",
+    "API_KEY={}",
+    "OPENAI_API_KEY='{}' x",
+    '{{"api_key": "{}"}}',
+    "MY_TOKEN={}",
+    "--password {} --x 1",
+]
 SECRET = [
+    *(name.format(value) for name in CARRIED for value in NO_PLACEHOLDERS),
+    # a placeholder before it hides none
+    "--api_key EMPTY --hub_token x",
+    "API_KEY=EMPTY HF_TOKEN=a",
+    '{"api_key": "EMPTY", "password": "x"}',
+    # an id that is half of a key, a signature of its own, a variable's name before a blank and a colon
+    "--SecretId X",
+    "--secret_id=X",
+    "SECRET_ID=X",
+    "--signature X",
+    "--signature=X",
+    "Signature=a1b2c3d4e5f6a7b8c9",
+    "X-Amz-Signature=a1b2c3d4e5f6a7b8c9",
+    "sig=aB3dE5fG7hI9jK1lM3nO5%3D&se=2027",
+    "https://h/c?sv=2&sig=abc",
+    "https://h/c?sig=abc",
+    "TOKEN : x",
+    "TOKEN: x",
     # near what a special token or a number looks like
     *(
         f"MY_TOKEN={value}"
@@ -195,6 +250,14 @@ SECRET = [
     f"123456789:AA{'a' * 33}",
 ]
 ORDINARY = [
+    *(name.format(value) for name in CARRIED for value in PLACEHOLDERS),
+    "--model_signature serving_default",
+    "--signatures a",
+    "signature=serving_default",
+    "sig=0.5",
+    "PAD_TOKEN : [PAD]",
+    "TOKEN : 5",
+    "next token : the",
     "--input_key conversations2024",
     "--input_key=conversations2024 --label_key preferencedata1999",
     "--image_key 'observations2025.top'",
@@ -336,7 +399,11 @@ ORDINARY = [
     "hooks.slack.com/services/",
     "deepseek_key_frames=5",
 ]
-LONG = ["a", "://", "://a:b/", "password", "api_key ", "token=", "token=a", "inputkey", "a_key=1a", "://a@b",
+LONG = [
+    "EMPTY ",
+    "=sk-xxx =dummy ",
+    "sig=",
+    "TOKEN : ", "a", "://", "://a:b/", "password", "api_key ", "token=", "token=a", "inputkey", "a_key=1a", "://a@b",
         "--a_token ", "eyJ", "eyJ-", "sk-", "-----BEGIN ", "_key_",
         "a_SECRET_A", "passwordtrue=tru", "{token:", "https://1a1a", " ", "-", "&a", "1a"]  # fmt: skip
 """Pieces of which a rule that tries each of its ways would make hours."""

@@ -264,7 +264,7 @@ def test_arguments_are_refused_since_nothing_reads_them(shell: str, standard: st
     bench.file.write_text(standard, "utf-8")
     done = bench.run_words([shell, str(bench.file), "--num_generations", "8"])
     assert (done.code, done.argv) == (1, None)
-    assert "takes no arguments; a variable changes a value, for example PRL_PER_DEVICE_TRAIN_BATCH_SIZE=4" in done.err
+    assert "takes no arguments; a variable changes a value, for example PRL_PER_DEVICE_TRAIN_BATCH_SIZE=8" in done.err
 
 
 # --- working directory and activation ---

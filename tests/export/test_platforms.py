@@ -34,7 +34,7 @@ from tests.export.platforms import ADDRESS, NAMES, PORT, given, kubelet, started
 from tests.export.scripts import Bench, Outcome
 from tests.export.test_bash_quoting import TEXT
 from tests.export.test_bash_script import shellcheck
-from tests.export.test_slurm import NASTY, RANK, ranks
+from tests.export.test_slurm import JOB, NASTY, RANK, SRUN, ranks
 from tests.judges import platforms
 
 RECIPES = catalog.load().recipes
@@ -368,3 +368,35 @@ def test_a_script_is_a_readable_block_unless_something_in_it_could_be_read_other
     assert "|\n" in written[f"prl-grpo{ending}"] or "|-\n" in written[f"prl-grpo{ending}"]
     assert "|" not in goldens.shape(written[f"odd{ending}"])
     assert max(map(len, written[f"odd{ending}"].splitlines())) > 5000
+
+
+# --- a run without GPUs --------------------------------------------------------------------------------------------
+
+WITHOUT = {
+    "cuda_visible_devices is empty": ("demo", {}),
+    "the run is on the CPU": ("prl-grpo", {"cuda_visible_devices": "-1"}),
+}
+
+
+@pytest.mark.parametrize("name", [*NAMES, "slurm"])
+@pytest.mark.parametrize("reason", WITHOUT)
+def test_the_notes_of_a_run_without_gpus_ask_for_none_and_say_why(name: str, reason: str) -> None:
+    recipe, values = WITHOUT[reason]
+    made = plan.build(
+        resolve(RECIPES[recipe], RECIPES[recipe].data.default_preset or "").with_values(values, Source.SET)
+    )
+    assert gpus(made) == 0
+    notes = FORMATS[name](made).losses
+    asked = [note for note in notes if "GPU" in note and "GPUs are asked for" not in note]
+    assert sum(f"No GPUs are asked for: {reason}." in note for note in notes) == 1
+    assert not any("GPUs on each" in note or "as many as" in note or "NCCL" in note for note in asked), asked
+    taken = [note for note in notes if "values for them are not used" in note]
+    assert not any("CUDA_VISIBLE_DEVICES" in note for note in taken)
+
+
+def test_a_value_for_the_gpus_of_a_slurm_job_that_asks_for_none_is_used(bench: Bench) -> None:
+    (bench.bin / "srun").write_text(SRUN)
+    (bench.bin / "srun").chmod(0o755)
+    around = {**JOB, "CUDA_VISIBLE_DEVICES": "", "PRL_CUDA_VISIBLE_DEVICES": "1,2"}
+    outcome = bench.run(FORMATS["slurm"](plan.build(resolve(RECIPES["demo"], "two-ranks"))).text, **around)
+    assert (outcome.err, outcome.env["CUDA_VISIBLE_DEVICES"]) == ("", "1,2")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from prl_tui.core import catalog, plan
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.plan import LaunchPlan
+from prl_tui.export import supervised
 from prl_tui.export.formats import FORMATS
 from tests.export.scripts import STUB, Bench, Outcome
 from tests.export.test_bash_script import CASES, refused, shellcheck
@@ -153,6 +155,29 @@ def test_shellcheck_finds_nothing_in_any_shell_format(one: object, name: str) ->
             done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=60,
                                   env={**os.environ, "LC_ALL": "C.UTF-8"})  # fmt: skip
             assert (each, done.stdout + done.stderr) == (each, "")
+
+
+QUOTES = ["'", '"', "\n", "$$", "$(RANK)", "${{ x }}", "‘", "’", "a", "%", "\\", "#", " ", "\r\n"]
+
+
+@pytest.mark.parametrize("format_", ["bash", "slurm", "supervised", "dlc", "oneline", "env", "command"])
+def test_shellcheck_takes_no_quotes_of_a_value_for_a_slip(format_: str) -> None:
+    """SC1003 and SC2016 are notes that literal text looks like an escape or an expansion: it does, and is none."""
+    form = supervised.FORMAT if format_ == "supervised" else FORMATS[format_]
+    source = random.Random(20261129)
+    base = resolve(RECIPES["custom"], "torchrun")
+    for _ in range(3):
+        words = ["".join(source.choices(QUOTES, k=6)) for _ in range(12)]
+        changes = {
+            "script": words[0],
+            "arguments": words,
+            "environment": [f"NOTE_{at}={word}" for at, word in enumerate(words)],
+        }
+        text = form(plan.build(base.with_values(changes, Source.SET))).text
+        dialect = "bash" if format_ in {"bash", "slurm", "supervised"} else "sh"
+        done = subprocess.run([shellcheck(), "-s", dialect, "-e", "SC1003,SC2016", "-f", "gcc", "-"], input=text,
+                              capture_output=True, text=True, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"})  # fmt: skip
+        assert done.stdout + done.stderr == ""
 
 
 @pytest.mark.parametrize(("one", "name"), PRESETS)

@@ -57,3 +57,30 @@ def test_where_the_platforms_gpus_are_kept_nothing_is_said(name: str) -> None:
     text = FORMATS[name](plan.build(STANDARD)).text
     assert f'{OVER}="$CUDA_VISIBLE_DEVICES"' in text.replace("''", "")
     assert "replaced" not in text
+
+
+@pytest.mark.parametrize("name", ["oneline", "command", "bat", "env"])
+def test_a_format_that_replaces_in_silence_says_so_in_its_notes(name: str) -> None:
+    """The line that a script writes where it runs has no place here."""
+    notes = [note for note in FORMATS[name](plan.build(STANDARD)).losses if "is replaced" in note]
+    assert len(notes) == 1
+    assert OWN in notes[0]
+    assert ("WANDB_MODE" in notes[0]) == (name == "env")  # where it overrides, another note has it
+    none = config("custom", "python", cuda_visible_devices=None, environment=None)
+    assert not plan.build(none).env
+    assert not any("is replaced" in note for note in FORMATS[name](plan.build(none)).losses)
+
+
+def test_what_the_notes_say_is_replaced_is(bench: Bench) -> None:
+    for name in ("oneline", "command"):
+        made = FORMATS[name](plan.build(STANDARD))
+        [note] = [note for note in made.losses if "is replaced" in note]
+        names = note.removeprefix("What the shell itself has for ").partition(" is replaced")[0].split(", ")
+        done = bench.run(made.text, **dict.fromkeys(names, "from-the-shell"))
+        assert (done.err, names) == ("", [OWN])
+        assert done.env[OWN] == "0,1,2,3"
+
+
+@pytest.mark.parametrize("name", ["bash", "slurm", "toml"])
+def test_a_format_that_says_it_where_it_runs_or_sets_none_has_no_such_note(name: str) -> None:
+    assert not any("is replaced" in note for note in FORMATS[name](plan.build(STANDARD)).losses)

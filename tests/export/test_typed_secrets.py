@@ -220,3 +220,20 @@ def test_of_a_shell_s_variables_those_that_may_be_one_are_hidden(name: str) -> N
 def test_code_that_gives_one_to_a_name_is_kept_without_it(line: str) -> None:
     assert "plainword" not in secrets.hidden_code(line)
     assert secrets.hidden_code("tokens = 5; name = 'plainword'") == "tokens = 5; name = 'plainword'"
+
+
+@pytest.mark.parametrize("value", ["EMPTY", "dummy", "sk-xxx", "your_key_here"])
+def test_a_placeholder_in_a_secrets_place_is_a_value_and_reaches_the_program(value: str, bench: Bench) -> None:
+    words = ["--api_key", value, "--x", "1"]
+    made = resolve(RECIPES["custom"], "torchrun").with_values(
+        {"arguments": words, "environment": [f"OPENAI_API_KEY={value}"]}, Source.SET
+    )
+    assert checks.check(made).ok
+    for text in (FORMATS["bash"](plan.build(made)).text, FORMATS["oneline"](plan.build(made)).text):
+        outcome = bench.run(text)
+        assert outcome.argv is not None
+        assert outcome.argv[-4:] == words
+        assert outcome.env["OPENAI_API_KEY"] == value
+    own = recipe(text_field("api_key"))
+    assert resolve(own).with_values({"api_key": value}, Source.FORM).value("api_key") == value
+    refused(resolve(own).with_values({"api_key": f"{value}1"}, Source.FORM), "api_key")
