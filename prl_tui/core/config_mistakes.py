@@ -9,7 +9,7 @@ from typing import Any
 from prl_tui.core import mistakes, shape
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import find_key, nearest, resolve
-from prl_tui.core.config_file import ConfigFile, no_field, no_preset, no_recipe
+from prl_tui.core.config_file import ConfigFile, no_field, no_preset, no_recipe, with_preset
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.values import cut
 from prl_tui.i18n import t
@@ -89,7 +89,11 @@ def _no_recipe(name: str, catalog: Catalog) -> str:
     base, slash, preset = name.partition("/")
     recipe = catalog.find(base) if slash else None
     if recipe is None:
-        return no_recipe(name, catalog)
+        own = [] if slash else [one for one in with_preset(name, catalog) if one.endswith(f"/{name}")]
+        if len(own) != 1:
+            return no_recipe(name, catalog)
+        base, _, preset = own[0].partition("/")  # a preset alone
+        recipe = catalog.recipes[base]
     if preset and preset not in recipe.presets:
         return no_preset(preset, base, list(recipe.presets))
     works = f'recipe = "{base}"' + (f', preset = "{preset}"' if preset else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +47,12 @@ def test_every_preset_is_found_by_its_name_alone(cli: Callable[..., object]) -> 
 
 def test_a_name_like_none_lists_the_recipes(cli: Callable[..., object]) -> None:
     assert "there are custom, demo, " in told(["check", "zzz"], cli)
+
+
+def test_in_a_file_the_two_keys_that_are_meant_are_named(cli: Callable[..., object], tmp_path: Path) -> None:
+    file = tmp_path / "r.toml"
+    file.write_text('recipe = "standard-4gpu"\n')
+    said = told(["check", str(file)], cli)
+    assert 'recipe = "prl-grpo", preset = "standard-4gpu" would work.' in said
+    file.write_text('recipe = "prl-grpo"\npreset = "standard-4gpu"\n')
+    assert cli("check", str(file)).code == 0  # type: ignore[attr-defined]
