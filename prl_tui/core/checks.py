@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, needs, splits, wordlist
+from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, needs, splits, wandb, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -79,6 +79,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     picked = stack_name or (config.value("stack") if "stack" in config.settings else "")
     findings += flags.findings(config, facts, stack if picked else None)
     findings += needs.findings(config)
+    findings += wandb.findings(config, facts)
     findings += missing.addresses(config)
     findings += _reported(config)
     sound = not any(config.wrong(config.recipe.part(part)) for part in assess.PARTS)
