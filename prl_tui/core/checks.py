@@ -7,8 +7,7 @@ from typing import Any
 
 from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, needs, splits, wandb, wordlist
 from prl_tui.core import steps as lengths
-from prl_tui.core.assess import Assessment
-from prl_tui.core.batch import Batch
+from prl_tui.core.batch import Batch, Violation
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report
 from prl_tui.core.stacks import Stack
@@ -38,7 +37,10 @@ def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]
             if other.changes == fix.changes:
                 return verdict
         changed = report.config.with_values(fix.changes, Source.FIX)
-        verdict = _errors(_report(changed, facts, stack_name, ways_out=False)) <= now
+        made = _errors(_report(changed, facts, stack_name, ways_out=False)) - now
+        if any(map(report.config.wrong, fix.changes)):  # what a value needs is told only once it can be read
+            made = {error for error in made if error[0] != needs.CODE}
+        verdict = not made
         known.append((fix, verdict))
         return verdict
 
@@ -66,7 +68,12 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     rows = splits.train_rows(seen, stack, facts.rows)
     length = _length(config, case, lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows))
     heard = _without_problems(config, idle | written)
-    findings = [*_bad_values(heard, case), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
+    wrong = frozenset(part for part in case.values if config.outside(config.recipe.part(part)))
+    findings = [
+        *_bad_values(heard, case, wrong),
+        *_broken_rules(config, stack, assess.spoken(case, found.violations, wrong)),
+        *_pairs(config, stack, facts),
+    ]
     if ways_out:
         findings = _with_ways_out(heard, facts, stack_name, findings)
     if nothing:
@@ -135,9 +142,10 @@ def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
     return replace(config, settings={**config.settings, **wrong}) if wrong else config
 
 
-def _bad_values(config: RunConfig, case: assess.Case) -> Iterator[Finding]:
+def _bad_values(config: RunConfig, case: assess.Case, wrong: frozenset[str]) -> Iterator[Finding]:
     """Values that are wrong by themselves, unless a rule that they break on any box speaks of the same field already."""
-    broken = assess.assess(case.on_any_box()).violations
+    anywhere = case.on_any_box()
+    broken = assess.spoken(anywhere, assess.assess(anywhere).violations, wrong)
     named = {config.recipe.part(one.part) for one in broken if one.severity == "error"}
     for field in config.recipe.fields:
         setting = config.settings[field.key]
@@ -146,10 +154,10 @@ def _bad_values(config: RunConfig, case: assess.Case) -> Iterator[Finding]:
             yield Finding(code, "error", field.key, setting.problem, wordlist.about(field))
 
 
-def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterator[Finding]:
-    if found.violations:
+def _broken_rules(config: RunConfig, stack: Stack, found: tuple[Violation, ...]) -> Iterator[Finding]:
+    if found:
         from prl_tui.core import explain
-    for broken in found.violations:
+    for broken in found:
         what, why = explain.what(broken), explain.why(broken, stack)
         yield Finding(broken.code, broken.severity, config.recipe.part(broken.part), what, why)
 

@@ -10,6 +10,7 @@ from prl_tui.core.findings import Finding, Fix
 from prl_tui.core.recipe import Field, Need, Recipe
 from prl_tui.i18n import t
 
+CODE = "needed"
 ANY = "*"
 """In a condition: whatever the field is set to."""
 
@@ -58,7 +59,7 @@ def _finding(config: RunConfig, need: Need) -> Finding:
         message = t("With {said}, {wanted} is needed.", said=said, wanted=f"{need.field}={need.values[0]}")
     else:
         message = t("With {said}, {wanted} must be set.", said=said, wanted=wanted)
-    return Finding("needed", need.severity, _at(need), message, str(need.why), tuple(_ways_out(config, need, by_key)))
+    return Finding(CODE, need.severity, _at(need), message, str(need.why), tuple(_ways_out(config, need, by_key)))
 
 
 def _at(need: Need) -> str:
