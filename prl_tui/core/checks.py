@@ -98,6 +98,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     if config.preset and sound:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.left_out(config, stack)
+    findings += advice.every_gpu(config, facts)
     findings += advice.beyond_known(config)
     findings += advice.environment(config, facts)
     findings += advice.program(config)
