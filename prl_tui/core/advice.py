@@ -178,7 +178,7 @@ def every_gpu(config: RunConfig, facts: Facts) -> Iterator[Finding]:
         else t("{key} is not set: the job keeps {name}={given}, which is set here.", key=key, name=VISIBLE, given=around)
     )  # fmt: skip
     why = t("Empty means not set, and exports no variable; -1 hides every GPU.")
-    yield Finding("devices-not-set", "note", key, message, why)
+    yield Finding("every-gpu", "note", key, message, why)
 
 
 def beyond_known(config: RunConfig) -> Iterator[Finding]:

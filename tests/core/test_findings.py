@@ -312,15 +312,15 @@ def test_what_is_wrong_beside_such_a_number_is_still_said() -> None:
 def test_an_empty_list_of_gpus_says_that_it_is_not_set_and_sets_nothing(empty: str | None) -> None:
     """Case E06, empty: torch 2.13.0's parser reads an empty variable as no device, but none reaches the engine."""
     one = config("prl-grpo/standard-4gpu", cuda_visible_devices=empty)
-    found = finding("devices-not-set", one, Facts(node_gpus=4))
+    found = finding("every-gpu", one, Facts(node_gpus=4))
     assert (found.severity, found.field) == ("note", "cuda_visible_devices")
     assert found.message == "cuda_visible_devices is not set: the job sees all GPUs of its node."
     assert "-1 hides every GPU" in found.why
     assert "CUDA_VISIBLE_DEVICES" not in dict(build(one).env)
-    around = finding("devices-not-set", one, Facts(inherited={"CUDA_VISIBLE_DEVICES": ""}))
+    around = finding("every-gpu", one, Facts(inherited={"CUDA_VISIBLE_DEVICES": ""}))
     assert around.message.endswith("the job keeps CUDA_VISIBLE_DEVICES=, which is set here.")
 
 
 def test_gpus_that_nobody_took_away_have_no_such_note() -> None:
     for one in (config("swift-grpo"), config("prl-grpo"), config("prl-grpo", cuda_visible_devices="-1")):
-        assert "devices-not-set" not in {entry.code for entry in checks.check(one).findings}
+        assert "every-gpu" not in {entry.code for entry in checks.check(one).findings}
