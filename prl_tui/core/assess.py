@@ -80,10 +80,6 @@ class Case(Value):
                 values[part] = changes[source]
         return replace(self, values=values, unread=self.unread.difference(changes))
 
-    def without(self, parts: frozenset[str]) -> Case:
-        """The case as if these parts could not be read."""
-        return replace(self, values={**self.values, **dict.fromkeys(parts)}, unread=self.unread | parts)
-
     def on_any_box(self) -> Case:
         """The case by its fields alone: without what is known of a node and of the data."""
         return replace(self, node_gpus=None, values={**self.values, **dict.fromkeys(("rows", "val_rows"))})
@@ -212,18 +208,6 @@ def assess(case: Case) -> Assessment:
     )
     met += layout.ranks(worked.world, {part: _int(value.get(part)) for part in RANKS})
     return Assessment(figures, seen, worked, (*worked.violations, *layout.violations(case.stack, placed), *met))
-
-
-OF_ITSELF = frozenset({"num-generations-min", "steps-per-generation-positive"})
-"""Rules that say themselves how much a number must be at least, as its bound does."""
-
-
-def spoken(case: Case, found: tuple[Violation, ...], wrong: frozenset[str]) -> tuple[Violation, ...]:
-    """The violations that are none of a number which is wrong by itself: its own sentence says that."""
-    if not wrong or not found:
-        return found
-    others = {(one.code, one.part) for one in assess(case.without(wrong)).violations}
-    return tuple(one for one in found if one.code in OF_ITSELF or (one.code, one.part) in others)
 
 
 def _known(case: Case, batch: Batch) -> Batch:

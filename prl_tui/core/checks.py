@@ -7,7 +7,8 @@ from typing import Any
 
 from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, needs, splits, wandb, wordlist
 from prl_tui.core import steps as lengths
-from prl_tui.core.batch import Batch, Violation
+from prl_tui.core.assess import Assessment
+from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.findings import ORDER, Facts, Finding, Fix, GpuUse, Report
 from prl_tui.core.stacks import Stack
@@ -68,12 +69,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     rows = splits.train_rows(seen, stack, facts.rows)
     length = _length(config, case, lengths.estimate(case.rule, stack, found.numbers, found.batch, schedule, rows))
     heard = _without_problems(config, idle | written)
-    wrong = frozenset(part for part in case.values if config.outside(config.recipe.part(part)))
-    findings = [
-        *_bad_values(heard, case, wrong),
-        *_broken_rules(config, stack, assess.spoken(case, found.violations, wrong)),
-        *_pairs(config, stack, facts),
-    ]
+    findings = [*_bad_values(heard, case), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     if ways_out:
         findings = _with_ways_out(heard, facts, stack_name, findings)
     if nothing:
@@ -143,10 +139,9 @@ def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
     return replace(config, settings={**config.settings, **wrong}) if wrong else config
 
 
-def _bad_values(config: RunConfig, case: assess.Case, wrong: frozenset[str]) -> Iterator[Finding]:
+def _bad_values(config: RunConfig, case: assess.Case) -> Iterator[Finding]:
     """Values that are wrong by themselves, unless a rule that they break on any box speaks of the same field already."""
-    anywhere = case.on_any_box()
-    broken = assess.spoken(anywhere, assess.assess(anywhere).violations, wrong)
+    broken = assess.assess(case.on_any_box()).violations
     named = {config.recipe.part(one.part) for one in broken if one.severity == "error"}
     for field in config.recipe.fields:
         setting = config.settings[field.key]
@@ -155,10 +150,10 @@ def _bad_values(config: RunConfig, case: assess.Case, wrong: frozenset[str]) -> 
             yield Finding(code, "error", field.key, setting.problem, wordlist.about(field))
 
 
-def _broken_rules(config: RunConfig, stack: Stack, found: tuple[Violation, ...]) -> Iterator[Finding]:
-    if found:
+def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterator[Finding]:
+    if found.violations:
         from prl_tui.core import explain
-    for broken in found:
+    for broken in found.violations:
         what, why = explain.what(broken), explain.why(broken, stack)
         yield Finding(broken.code, broken.severity, config.recipe.part(broken.part), what, why)
 

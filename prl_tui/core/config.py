@@ -80,11 +80,6 @@ class RunConfig(Value):
             self.follows(key) and any(self.wrong(named) for named in template_keys(setting.value))
         )
 
-    def outside(self, key: str) -> bool:
-        """A number that can be read and is wrong by itself, or one that follows such a number."""
-        setting = self.settings.get(key)
-        return setting is not None and self.wrong(key) and isinstance(self.value(key), (int, float))
-
     def text(self, key: str) -> str:
         """The text of a field as a form shows it: what was typed, even where it is wrong."""
         setting = self.settings[key]
