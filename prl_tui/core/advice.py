@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from prl_tui.core import values
 from prl_tui.core.batch import Batch, Numbers
-from prl_tui.core.config import RunConfig, find_key, nearest_override
+from prl_tui.core.config import RunConfig, Source, find_key, nearest_override
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.stacks import Stack
 from prl_tui.core.steps import EPOCHS, Schedule, Steps
@@ -164,6 +164,21 @@ def left_out(config: RunConfig, stack: Stack) -> Iterator[Finding]:
         if field.unset is not None and config.value(field.key) is None and not config.wrong(field.key):
             message = t("{key} is not set: the program takes {value}.", key=field.key, value=field.unset)
             yield Finding("left-out", "note", field.key, message)
+
+
+def every_gpu(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+    """An empty list of GPUs that a person gave: it sets no variable, where torch would read an empty one as no GPU."""
+    key = "cuda_visible_devices"
+    setting = config.settings.get(key)
+    if setting is None or setting.source <= Source.PRESET or setting.value is not None or setting.problem:
+        return
+    around = facts.inherited.get(VISIBLE)
+    message = (
+        t("{key} is not set: the job sees all GPUs of its node.", key=key) if around is None
+        else t("{key} is not set: the job keeps {name}={given}, which is set here.", key=key, name=VISIBLE, given=around)
+    )  # fmt: skip
+    why = t("Empty means not set, and exports no variable; -1 hides every GPU.")
+    yield Finding("every-gpu", "note", key, message, why)
 
 
 def beyond_known(config: RunConfig) -> Iterator[Finding]:

@@ -205,6 +205,11 @@ def _take_in(
     if "extends" in table:
         _extend(path, table, recipes, built_in, problems)
         return
+    if not {"program", "field"}.intersection(table):
+        from prl_tui.core import mistakes
+
+        problems.append(Problem(path, mistakes.neither(path, table, recipes)))
+        return
     recipe = _read_recipe(path, shared, str(path), problems)
     if recipe is None:
         return

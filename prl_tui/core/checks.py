@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, splits, strategies, wordlist
+from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, needs, splits, strategies, wandb, wordlist
 from prl_tui.core import steps as lengths
 from prl_tui.core.assess import Assessment
 from prl_tui.core.batch import Batch
@@ -44,7 +44,10 @@ def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]
             if other.changes == fix.changes:
                 return verdict
         changed = report.config.with_values(fix.changes, Source.FIX)
-        verdict = _errors(_report(changed, facts, stack_name, ways_out=False)) <= now
+        made = _errors(_report(changed, facts, stack_name, ways_out=False)) - now
+        if any(map(report.config.wrong, fix.changes)):  # what a value needs is told only once it can be read
+            made = {error for error in made if error[0] != needs.CODE}
+        verdict = not made
         known.append((fix, verdict))
         return verdict
 
@@ -85,7 +88,10 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
 
         findings = exact.with_ways_out(config, case, found, findings)
     findings += engine.versions(config, facts)
-    findings += flags.findings(config, facts)
+    picked = stack_name or (config.value("stack") if "stack" in config.settings else "")
+    findings += flags.findings(config, facts, stack if picked else None)
+    findings += needs.findings(config)
+    findings += wandb.findings(config, facts)
     findings += missing.addresses(config)
     findings += _reported(config)
     sound = not any(config.wrong(config.recipe.part(part)) for part in assess.PARTS)
@@ -97,6 +103,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     if config.preset and sound:
         findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
     findings += advice.left_out(config, stack)
+    findings += advice.every_gpu(config, facts)
     findings += advice.beyond_known(config)
     findings += advice.environment(config, facts)
     findings += advice.program(config)

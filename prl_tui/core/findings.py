@@ -110,6 +110,8 @@ class Facts(Value):
     """Field → a sentence for each of its paths that is a pipe, a socket or a device."""
     found: Mapping[str, tuple[str, ...]] = {}
     """Field → the files that its pattern matches, where that was looked at."""
+    wandb_key: bool = False
+    """wandb has a key here: in the environment, or kept by `wandb login`."""
     given: tuple[Any, ...] = ()
     """Config files of the person's own that could be looked at (`given.Given`)."""
     inherited: Mapping[str, str] = {}

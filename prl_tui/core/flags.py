@@ -1,4 +1,4 @@
-"""Flags that came and went in ms-swift, against the version that is installed; and a launcher inside a launcher.
+"""Flags that came and went in ms-swift, against the version that is installed or meant; and a launcher inside a launcher.
 
 A flag that the version does not know stops every rank at its start (`ValueError: remaining_argv`), so it is named
 before. Sources: the argument classes of ms-swift 3.3.0, 3.5.3 and 4.6.0 (tests/fixtures/flags) and its releases.
@@ -12,6 +12,7 @@ from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.plan import Argument, LaunchPlan, build
 from prl_tui.core.recipe import Field
+from prl_tui.core.stacks import Stack, swift_span
 from prl_tui.core.value import Value
 from prl_tui.core.versions import release
 from prl_tui.i18n import t
@@ -37,6 +38,17 @@ class Life(Value):
         at = release(version)
         return (not self.since or at >= release(self.since)) and (not self.until or at < release(self.until))
 
+    def lacking(self, first: str, past: str) -> str:
+        """The first version from `first` on and before `past` ("": the newest) that does not take it; "" where all do."""
+        if not self.knows(first):
+            return first
+        return self.until if self.until and (not past or release(self.until) < release(past)) else ""
+
+    def known_between(self, first: str, past: str) -> bool:
+        """Whether any version from `first` on and before `past` ("": the newest) takes it."""
+        return self.knows(first) or bool(self.since and release(self.since) >= release(first)
+                                         and (not past or release(self.since) < release(past)))  # fmt: skip
+
 
 LIVES: dict[str, Life] = {
     "--sft_type": Life(until="3.0", other="--train_type"),
@@ -48,6 +60,9 @@ LIVES: dict[str, Life] = {
     "--tensor_parallel_size": Life(until="3.6", other="--vllm_tensor_parallel_size"),
     "--vllm_tensor_parallel_size": Life(since="3.5", other="--tensor_parallel_size"),
     "--vllm_mode": Life(since="3.5", other="--num_infer_workers"),
+    "--vllm_server_host": Life(since="3.4"),
+    "--vllm_server_port": Life(since="3.4"),
+    "--vllm_server_base_url": Life(since="3.5"),
     "--steps_per_generation": Life(since="3.5"),
     "--generation_batch_size": Life(since="3.5"),
     "--center_rewards_coefficient": Life(since="3.5"),
@@ -60,15 +75,22 @@ ALIKE = {("--train_type", "--tuner_type"), ("--tuner_type", "--train_type"),
 """Pairs whose values mean the same, so that one can take the other's."""
 
 
-def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
-    """Flags of the plan that the installed ms-swift does not know, and launchers that start launchers."""
+def findings(config: RunConfig, facts: Facts, chosen: Stack | None = None) -> Iterator[Finding]:
+    """Flags of the plan that the ms-swift which is installed does not know, and launchers that start launchers.
+
+    `chosen`: the stack that a person picked. Its versions are judged where none is installed.
+    """
     version = facts.versions.get(PACKAGE)
+    span = swift_span(chosen.name) if chosen is not None and not version else None
     around = {name: facts.inherited[name] for name in ASKS_FOR_TORCHRUN if name in facts.inherited}
-    if not (version or around or any(_may_ask(field) for field in config.recipe.fields)):
+    if not (version or span or around or any(_may_ask(field) for field in config.recipe.fields)):
         return  # nothing to say: a keystroke does not pay for a plan
     plan = build(config)
     if version and speaks_swift(plan):
         yield from _unknown(plan, version)
+    if chosen is not None and span and speaks_swift(plan):
+        yield from _unknown_to(plan, chosen, span)
+        yield from _mode_missing(plan, chosen)
     if _nests(plan.argv):
         yield from _nested(plan, around)
     elif plan.launcher == "swift":
@@ -86,18 +108,79 @@ def speaks_swift(plan: LaunchPlan) -> bool:
 
 
 def _unknown(plan: LaunchPlan, version: str) -> Iterator[Finding]:
+    for argument, flag, life in _judged(plan):
+        if not life.knows(version):
+            message = t("ms-swift {version} does not know {flag}.", version=version, flag=flag)
+            key, fixes = _key(plan, argument), _fixes(plan.config, _key(plan, argument), life)
+            yield Finding("flag-unknown", "error", key, message, _why(flag, life, version), fixes)
+
+
+def _unknown_to(plan: LaunchPlan, chosen: Stack, span: tuple[str, str]) -> Iterator[Finding]:
+    """Flags that no version of the stack takes: errors; those that not every one takes: warnings."""
+    for argument, flag, life in _judged(plan):
+        version = life.lacking(*span)
+        if not version:
+            continue
+        key, why = _key(plan, argument), _why(flag, life, version)
+        if life.known_between(*span):
+            message = t("Not every version of {stack} knows {flag}.", stack=chosen.said, flag=flag)
+            yield Finding("flag-unknown-to-some", "warning", key, message, why)
+        else:
+            message = t("{stack} does not know {flag}.", stack=chosen.said, flag=flag)
+            fixes = (*_fixes(plan.config, key, life), *_own_stack(plan.config))
+            yield Finding("flag-unknown", "error", key, message, why, fixes)
+
+
+def _own_stack(config: RunConfig) -> tuple[Fix, ...]:
+    """Back to the generation that the recipe is made for, where a field says another."""
+    if "stack" not in config.settings or not config.value("stack"):
+        return ()
+    return (Fix({"stack": None}, t("leave out {label}", label=config.recipe.by_key["stack"].label)),)
+
+
+def _mode_missing(plan: LaunchPlan, chosen: Stack) -> Iterator[Finding]:
+    """A command that generates with vLLM and has no way to say where, for a stack that wants to be told."""
+    said = {flag: words for argument in plan.arguments for flag, words in _said(argument.words)}
+    if "vllm_mode" in plan.config.recipe.by_key or not chosen.vllm_mode or "--vllm_mode" in said:
+        return
+    if [word.lower() for word in said.get("--use_vllm", ("false",))] == ["false"]:
+        return
+    key = next((one.key for one in plan.arguments if any(_flag(word) == "--use_vllm" for word in one.words)), "")
+    message = t("{stack} wants {needed} with {flag}.", stack=chosen.said, needed="--vllm_mode", flag="--use_vllm")
+    why = t("colocate: vLLM on the training's GPUs; server: a swift rollout elsewhere.")
+    yield Finding("vllm-mode-missing", "error", key if key in plan.config.recipe.by_key else "", message, why)
+
+
+def _judged(plan: LaunchPlan) -> Iterator[tuple[Argument, str, Life]]:
+    """Every flag of the command whose life is known."""
     for argument in plan.arguments:
         for word in argument.words:
-            flag = word.partition("=")[0]
-            life = LIVES.get(flag)
-            if life is not None and not life.knows(version):
-                yield _finding(plan.config, argument, flag, life, version)
+            if (life := LIVES.get(_flag(word))) is not None:
+                yield argument, _flag(word), life
 
 
-def _finding(config: RunConfig, argument: Argument, flag: str, life: Life, version: str) -> Finding:
-    message = t("ms-swift {version} does not know {flag}.", version=version, flag=flag)
-    key = argument.key if argument.key in config.recipe.by_key else ""
-    return Finding("flag-unknown", "error", key, message, _why(flag, life, version), _fixes(config, key, life))
+def _said(words: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each flag with the words behind it."""
+    flag = ""
+    values: list[str] = []
+    for word in words:
+        if word.startswith("--"):
+            if flag:
+                yield flag, tuple(values)
+            flag, equals, value = word.partition("=")
+            values = [value] if equals else []
+        else:
+            values.append(word)
+    if flag:
+        yield flag, tuple(values)
+
+
+def _flag(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def _key(plan: LaunchPlan, argument: Argument) -> str:
+    return argument.key if argument.key in plan.config.recipe.by_key else ""
 
 
 def successor(flag: str) -> str:

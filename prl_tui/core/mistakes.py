@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from prl_tui.core.config import nearest
 from prl_tui.core.value import Value
 from prl_tui.core.values import cut
 from prl_tui.i18n import nt, t
 from prl_tui.lists import listed
+
+if TYPE_CHECKING:
+    from prl_tui.core.recipe import Recipe
 
 MOST = 10
 """Sentences about one source; behind them stands how many more there are."""
@@ -67,6 +70,25 @@ def few(sentences: Sequence[str], path: object = "") -> tuple[str, ...]:
 def found(table: object, declared: type[Value]) -> list[Mistake]:
     """The names in a table from a file that a declared value does not have, in the file's order."""
     return list(_walk(table, declared, ""))
+
+
+def neither(path: object, table: Mapping[str, object], recipes: Mapping[str, Recipe]) -> str:
+    """One sentence for a file that is neither a recipe nor presets for one: what would make it either."""
+    given = table.get("presets")
+    values = [one.get("values") for one in given.values() if isinstance(one, dict)] if isinstance(given, dict) else []
+    keys = {key for one in values if isinstance(one, dict) for key in one}
+    base = next((name for name, recipe in recipes.items() if keys and keys.issubset(recipe.by_key)), "prl-grpo")
+    line = f'extends = "{base}"'
+    typed = next((key for key in table if nearest(key, ["extends"])), "")
+    if typed:
+        told = t("there is no key {name} here; did you mean {near}?", name=cut(typed), near="extends")
+    elif isinstance(given, dict):
+        told = t("extends is missing: {line} would add its presets to that recipe; a recipe of its own needs name, title "
+                 "and a table [program.torchrun].", line=line)  # fmt: skip
+    else:
+        told = t("it is neither presets nor a recipe: {line} with tables [presets.NAME.values] would be the one; name, title "
+                 "and a table [program.torchrun] the other.", line=line)  # fmt: skip
+    return at(path, "", told)
 
 
 def told(path: object, table: object, declared: type[Value]) -> list[str]:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from prl_tui.core import values
+from prl_tui.core import values, wandb
 from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.recipe import Field, Launcher
 from prl_tui.core.templates import PLACE
@@ -120,6 +120,7 @@ class LaunchPlan(Value):
 
 def build(config: RunConfig) -> LaunchPlan:
     """The plan of a run config. A field that is not set, or cannot be read, is left out."""
+    config = wandb.headless(config)
     launcher = _launcher(config)
     own = _own_files(config)
     named = {file.key: file.name for file in own if file.key}

@@ -127,6 +127,22 @@ class Batch(Value):
     """The field that says how many answers a second model gives to score one completion."""
 
 
+class Need(Value, kw_only=True):
+    """What the program asks of one field because of others: it stops, or does something else, where that is not given."""
+
+    where: dict[str, str]
+    """Field → the text of its value with which this holds, `*` for any; all of them together."""
+    field: str
+    """The field that must be set then."""
+    values: tuple[str, ...] = ()
+    """The values that it must have, the first one being offered; empty: any."""
+    instead: tuple[str, ...] = ()
+    """Fields of which one does as well."""
+    why: Text
+    """What happens otherwise, and where that is known from."""
+    severity: Literal["error", "warning"] = "error"
+
+
 class Anchor(Value):
     """A console line that tells how far a run is."""
 
@@ -216,6 +232,8 @@ class RecipeFile(Value, kw_only=True):
     """Files that must be there when a run starts, with `{field}` for what a field says."""
     reasons: dict[str, Text] = {}
     """An entry of `files` → why the program needs it, where its field says something else."""
+    needs: tuple[Need, ...] = ()
+    """Fields that need each other, and values that the program fails with."""
     hub: tuple[str, ...] = ()
     """Fields that take a name on a hub or a path: what is plainly a path must be there when a run starts."""
     write: tuple[Template, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prl_tui.core import templates
-from prl_tui.core.recipe import EMPTY, Anchor, Batch, Field, Outputs, Preset, Program, RecipeFile, Smoke, Text
+from prl_tui.core.recipe import EMPTY, Anchor, Batch, Field, Need, Outputs, Preset, Program, RecipeFile, Smoke, Text
 
 
 def text_of(table: Mapping[str, Any] | None) -> Text:
@@ -29,6 +29,12 @@ def field_of(table: Mapping[str, Any]) -> Field:
 def preset_of(table: Mapping[str, Any]) -> Preset:
     """A preset from its table, which has been shape-checked."""
     return Preset(table["values"], text_of(table.get("title")), text_of(table.get("help")))
+
+
+def need_of(table: Mapping[str, Any]) -> Need:
+    """What one field needs because of others, from its table, which has been shape-checked."""
+    lists = {name: tuple(table[name]) for name in ("values", "instead") if name in table}
+    return Need(**{**table, **lists, "why": text_of(table["why"])})
 
 
 def outputs_of(table: Mapping[str, Any]) -> Outputs:
@@ -58,6 +64,7 @@ def recipe_file_of(table: Mapping[str, Any]) -> RecipeFile:
     lists = {name: tuple(batch[name]) for name in ("rows", "validation") if name in batch}
     found["batch"] = Batch(**{**batch, **lists})
     found["outputs"] = outputs_of(found.get("outputs", {}))
+    found["needs"] = tuple(need_of(one) for one in found.get("needs", ()))
     found["write"] = tuple(templates.template_of(one) for one in found.get("write", ()))
     found["smoke"] = smoke_of(found.get("smoke", {}))
     found["reasons"] = {entry: text_of(reason) for entry, reason in found.get("reasons", {}).items()}

@@ -178,6 +178,8 @@ class Seen(Value):
     """It was ended because it had shown its steps."""
     failure: str = ""
     """A line that tells of a failed step."""
+    no_number: str = ""
+    """A loss that was NaN or infinite at every step, as `loss nan`."""
 
 
 def judge(kept: Wanted, seen: Seen) -> Result:
@@ -207,6 +209,8 @@ def _missing(kept: Wanted, seen: Seen) -> list[str]:
         missing.append(t("no step was logged"))
     elif (seen.step or 0) < (kept.count or kept.steps):
         missing.append(t("{step} of {steps} {steps:step|steps}", step=seen.step or 0, steps=kept.count or kept.steps))
+    if seen.no_number:
+        missing.append(t("{loss} at every step", loss=seen.no_number))
     if kept.evaluates and not seen.evaluated:
         missing.append(t("nothing was evaluated"))
     if kept.saves and not seen.saved:

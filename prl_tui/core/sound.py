@@ -123,6 +123,8 @@ def _fields_named(data: RecipeFile) -> Iterator[tuple[str, str]]:
     for place, key in (("cpu", data.cpu), ("batch.evaluator", data.batch.evaluator)):
         if key:
             yield place, key
+    for n, need in enumerate(data.needs):
+        yield from ((f"needs[{n}]", key) for key in (need.field, *need.instead, *need.where))
     for part, key in data.batch.fields.items():
         yield f"batch.fields.{values.cut(part)}", key
     for place, named in (

@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from prl_tui.core.value import Value
+from prl_tui.core.versions import release
 from prl_tui.i18n import mark, t
 from prl_tui.lists import listed
 
@@ -97,6 +98,20 @@ def for_swift(version: str) -> str:
 def for_trl(version: str) -> str:
     """The stack of an installed TRL, by its version text such as `0.24.0`."""
     return _for("trl", version)
+
+
+def swift_span(name: str) -> tuple[str, str] | None:
+    """From which version of ms-swift to which (not included, "" for the newest) a stack stands; None for other engines."""
+    firsts = [(_first(one), one) for one in STACKS if one.startswith("swift-")]
+    own = next((first for first, one in firsts if one == name), None)
+    if own is None:
+        return None
+    later = [first for first, _ in firsts if release(first) > release(own)]
+    return own, min(later, key=release, default="")
+
+
+def _first(name: str) -> str:
+    return name.split("-")[1]
 
 
 def near(name: str) -> str:

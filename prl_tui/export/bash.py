@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from prl_tui.core import wordlist
+from prl_tui.core import needs, wordlist
 from prl_tui.core.config import template_keys
 from prl_tui.core.config import usual as usual_fields
 from prl_tui.core.plan import Argument, LaunchPlan, Variable, When
@@ -203,7 +203,8 @@ def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:
         f" else origin+={literal(t(', {words}', words=t('follows {keys}', keys=followed)))};" if followed else ""
     )
     yield f"if from {variable}; then {name}=${variable};{otherwise} fi"
-    yield from _check(field, name, variable, value is not None)
+    choices = needs.works(plan.config.recipe, field)
+    yield from _check(field, name, variable, value is not None, choices)
     yield f'show {literal(field.key)} "${name}"'
 
 
@@ -219,7 +220,7 @@ def _default(plan: LaunchPlan, field: Field) -> str:
     return literal(text) if text else "''"
 
 
-def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str]:
+def _check(field: Field, name: str, variable: str, is_set: bool, choices: tuple[str, ...]) -> Iterator[str]:
     unless_empty = "" if is_set else f"[[ -z ${name} ]] || "
     if field.required:
         yield f'needed {variable} "${name}"'
@@ -235,8 +236,8 @@ def _check(field: Field, name: str, variable: str, is_set: bool) -> Iterator[str
     elif field.type == "json":
         yield f'{unless_empty}json {variable} "${name}"'
     elif field.type in {"choice", "bool"}:
-        choices = field.choices if field.type == "choice" else field.words
-        yield f'{unless_empty}one_of {variable} "${name}" {" ".join(literal(choice) for choice in choices)}'
+        known = choices if field.type == "choice" else field.words
+        yield f'{unless_empty}one_of {variable} "${name}" {" ".join(map(literal, known))}'
 
 
 def _home(name: str) -> str:

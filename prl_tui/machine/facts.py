@@ -187,7 +187,21 @@ def here(
         found=found.found,
         inherited=inherited(os.environ),
         port_owner=_port_owner(config, run_of),
+        wandb_key=wandb_key(os.environ),
     )
+
+
+def wandb_key(environment: Mapping[str, str]) -> bool:
+    """Whether wandb has a key here: in the environment, or where `wandb login` keeps it. The key itself is not kept."""
+    if environment.get("WANDB_API_KEY"):
+        return True
+    import netrc
+
+    try:
+        place = Path(environment.get("NETRC") or paths.expanded("~/.netrc"))
+        return netrc.netrc(str(place)).authenticators("api.wandb.ai") is not None
+    except (OSError, netrc.NetrcParseError, UnicodeDecodeError, RuntimeError):
+        return False
 
 
 def _use(gpu: Gpu, run_of: RunOf | None) -> GpuUse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,8 +113,22 @@ def result(folder: RunFolder, info: object, status: RunStatus, view: RunView, cw
         any(paths.exists(cwd / one.path) for one in view.checkpoints) or _saved(cwd, wanted.saves_in, status.started),
         isinstance(ended, Ended) and ended.stopped_by == WATCHER,
         _failure(folder, wanted.failures),
+        _no_number(view),
     )
     return smoke.judge(wanted, seen)
+
+
+_LOSS = re.compile(r"(train_)?loss|loss_.*")
+"""How programs name what they minimise; an evaluation's loss is none of them."""
+
+
+def _no_number(view: RunView) -> str:
+    """The first loss of which no step gave a number, with what it was last."""
+    for name, series in view.series.items():
+        found = [value for _, value in series] if _LOSS.fullmatch(name) else []
+        if found and not any(map(math.isfinite, found)):
+            return f"{name} {found[-1]}"
+    return ""
 
 
 def _saved(cwd: Path, folder: str, since: float | None) -> bool:

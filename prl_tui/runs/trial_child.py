@@ -286,7 +286,10 @@ def parse_swift(order: dict[str, Any]) -> dict[str, object]:
         flags += ["--output_dir", order["scratch"]]
     from swift.utils import parse_args
 
-    _, rest = parse_args(_pipeline(order["swift"]).args_class, flags)
+    kind = _pipeline(order["swift"]).args_class
+    if hasattr(kind, "_init_external_vllm"):  # it joins the group of a rollout that may serve another run by now
+        kind._init_external_vllm = lambda _: None
+    _, rest = parse_args(kind, flags)
     return {"rest": [word for word in rest if word.startswith("--")]}
 
 

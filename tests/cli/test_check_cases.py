@@ -252,6 +252,13 @@ def test_the_stack_decides_the_verdict(capsys: pytest.CaptureFixture[str]) -> No
     }
     devices = {"cuda_visible_devices": "0,1", "eval_strategy": "no"}
     old = verdict(capsys, "prl-grpo", {**values, **devices})
-    new = verdict(capsys, "prl-grpo", {**values, **devices, "stack": "swift-4.4"})
+    new = verdict(capsys, "prl-grpo", {**values, **devices, "stack": "swift-3.4"})
     assert (old["ok"], old["stack"]) == (False, "swift-3.3-prl")
-    assert (new["ok"], new["stack"]) == (True, "swift-4.4")
+    assert (new["ok"], new["stack"]) == (True, "swift-3.4")
+
+
+def test_a_stack_that_refuses_the_command_is_no_clean_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    """Judge: the argument classes of ms-swift 4.6.0, which have none of these three (tests/fixtures/flags)."""
+    found = verdict(capsys, "prl-grpo", {"stack": "swift-4.4"})
+    named = {finding["field"] for finding in found["findings"] if finding["code"] == "flag-unknown"}
+    assert (found["ok"], named) == (False, {"train_type", "num_infer_workers", "use_lmdeploy"})

@@ -175,7 +175,8 @@ def test_without_a_terminal_nothing_asks(script: Callable[..., object], tmp_path
 def test_a_script_checks_by_the_stack_that_the_command_named(cli: Callable[..., object]) -> None:
     script = ("export", "swift-grpo", "--format", "bash")
     assert "repeat=" in cli(*script).out  # type: ignore[attr-defined]
-    named = cli(*script, "--stack", "swift-3.3-prl").out  # type: ignore[attr-defined]
+    later = [word for key in ("tuner_type", "vllm_mode", "vllm_tensor_parallel_size") for word in ("--unset", key)]
+    named = cli(*script, *later, "--stack", "swift-3.3-prl").out  # type: ignore[attr-defined]
     assert "repeat=" not in named  # there accumulation does not count
     assert "swift-3.3-prl" in named
 

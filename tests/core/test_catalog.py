@@ -227,3 +227,33 @@ def test_a_schema_of_another_type_is_shown_as_it_stands_there(
     found = load(tmp_path / "own", b=text.replace("schema = 1", f"schema = {written}"))
     assert [problem.message for problem in found.problems] == [f"{tmp_path / 'own' / 'b.toml'}: {words}"]
     assert "night" not in found.recipes["prl-grpo"].presets
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("schema = 1\n[presets.a.values]\nnum_generations = 8\nDATASET = 'mr'\n",
+     'extends is missing: extends = "prl-grpo" would add its presets to that recipe; a recipe of its own needs name, title'),
+    ("schema = 1\n[presets.a.values]\npacking = true\n", 'extends = "swift-sft" would add its presets'),
+    ("schema = 1\n[presets.a.values]\nno_such = true\n", 'extends = "prl-grpo" would add its presets'),
+    ("schema = 1\n", 'it is neither presets nor a recipe: extends = "prl-grpo" with tables [presets.NAME.values] would be the one'),
+    ("schema = 1\nextend = 'demo'\n[presets.a.values]\nseed = 1\n", "there is no key extend here; did you mean extends?"),
+])  # fmt: skip
+def test_a_file_without_extends_and_program_is_told_in_one_sentence_what_would_make_it_either(
+    config_dir: Path, text: str, said: str
+) -> None:
+    path = config_dir / "mine.toml"
+    path.write_text(text)
+    (problem,) = catalog.load([config_dir]).problems
+    assert problem.message.startswith(f"{path}: ")
+    assert said in problem.message
+
+
+def test_what_is_said_to_make_it_either_does(config_dir: Path) -> None:
+    presets = "schema = 1\nextends = 'prl-grpo'\n[presets.a.values]\nnum_generations = 8\n"
+    (config_dir / "mine.toml").write_text(presets)
+    (config_dir / "own.toml").write_text(
+        "schema = 1\nname = 'own'\ntitle = { en = 'own' }\n[program.torchrun]\nscript = 'a.py'\n"
+    )
+    found = catalog.load([config_dir])
+    assert not found.problems
+    assert "a" in found.recipes["prl-grpo"].presets
+    assert "own" in found.recipes

@@ -8,6 +8,7 @@ from prl_tui.core import advice, catalog, checks, engine
 from prl_tui.core import words as text
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, GpuUse
+from prl_tui.core.plan import build
 
 CATALOG = catalog.load()
 GIB = 2**30
@@ -275,3 +276,21 @@ def test_a_share_for_vllm_that_leaves_policy_and_evaluator_no_room_is_a_warning(
     warned = finding("beyond-known", config("prl-grpo/standard-4gpu", vllm_gpu_memory_utilization="0.95"))
     assert (warned.severity, dict(warned.fixes[0].changes)) == ("warning", {"vllm_gpu_memory_utilization": 0.62})
     assert not [f for f in checks.check(config("prl-grpo/standard-4gpu")).findings if f.code == "beyond-known"]
+
+
+@pytest.mark.parametrize("empty", ["", None])
+def test_an_empty_list_of_gpus_says_that_it_is_not_set_and_sets_nothing(empty: str | None) -> None:
+    """Case E06, empty: torch 2.13.0's parser reads an empty variable as no device, but none reaches the engine."""
+    one = config("prl-grpo/standard-4gpu", cuda_visible_devices=empty)
+    found = finding("every-gpu", one, Facts(node_gpus=4))
+    assert (found.severity, found.field) == ("note", "cuda_visible_devices")
+    assert found.message == "cuda_visible_devices is not set: the job sees all GPUs of its node."
+    assert "-1 hides every GPU" in found.why
+    assert "CUDA_VISIBLE_DEVICES" not in dict(build(one).env)
+    around = finding("every-gpu", one, Facts(inherited={"CUDA_VISIBLE_DEVICES": ""}))
+    assert around.message.endswith("the job keeps CUDA_VISIBLE_DEVICES=, which is set here.")
+
+
+def test_gpus_that_nobody_took_away_have_no_such_note() -> None:
+    for one in (config("swift-grpo"), config("prl-grpo"), config("prl-grpo", cuda_visible_devices="-1")):
+        assert "every-gpu" not in {entry.code for entry in checks.check(one).findings}

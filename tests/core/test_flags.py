@@ -71,6 +71,58 @@ def test_a_flag_that_is_not_passed_is_no_matter() -> None:
     assert [finding.field for finding in unknown(config, "4.6.0")] == ["num_infer_workers"]
 
 
+# --- a generation that a person picks, with no environment to ask ----------------------------------------------
+
+
+def picked(config: RunConfig, stack: str) -> list[Finding]:
+    return [one for one in checks.check(config, stack_name=stack).findings if one.code == "flag-unknown"]
+
+
+@pytest.mark.parametrize(("stack", "version"), [("swift-3.3-prl", "3.3"), ("swift-3.5", "3.5"), ("swift-4.4", "4.6")])
+@pytest.mark.parametrize("name", ["swift-grpo", "swift-sft", "swift-dpo", "swift-rm", "prl-grpo"])
+def test_a_picked_stack_names_exactly_the_flags_that_the_real_argument_classes_lack(
+    name: str, stack: str, version: str
+) -> None:
+    config = resolve(RECIPES[name], RECIPES[name].data.default_preset)
+    judge = next(found for of, found in FLAGS.items() if of.startswith(version))
+    known = {f"--{flag}" for flag in judge["sft" if name == "swift-sft" else "rlhf"]}
+    passed = {argument.flag for argument in build(config).arguments if argument.flag and argument.words}
+    own = {field.flag for field in config.recipe.fields if field.flag and not field.before}
+    named = {config.recipe.by_key[finding.field].flag for finding in picked(config, stack)}
+    assert named == (passed & own) - known
+
+
+def test_a_picked_stack_names_what_came_after_each_flag_and_what_is_missing() -> None:
+    """Judge: ms-swift 4.6.0's RLHFArguments, which refuses use_vllm without vllm_mode."""
+    found = {finding.field: finding for finding in checks.check(GRPO, stack_name="swift-4.4").findings}
+    assert found["train_type"].message == "ms-swift 4.4 and later does not know --train_type."
+    assert found["train_type"].why == "Since 4.0 it is called --tuner_type."
+    assert found["use_vllm"].message == "ms-swift 4.4 and later wants --vllm_mode with --use_vllm."
+    without = GRPO.with_values({"use_vllm": False}, Source.SET)
+    assert "vllm-mode-missing" not in {one.code for one in checks.check(without, stack_name="swift-4.4").findings}
+
+
+def test_a_stack_of_the_form_is_judged_as_one_of_the_command_line_and_can_be_left_out() -> None:
+    config = resolve(RECIPES["swift-sft"], "lora-4gpu").with_values({"stack": "swift-3.6"}, Source.SET)
+    (found,) = [one for one in checks.check(config).findings if one.code == "flag-unknown"]
+    assert (found.field, found.why) == ("tuner_type", "It came with 4.0; before, it was --train_type.")
+    assert checks.check(config.with_values(found.fixes[0].changes, Source.FIX)).ok
+
+
+def test_a_flag_of_some_of_a_stack_s_versions_is_a_warning() -> None:
+    """ms-swift 3.12 has no tuner_type, 4.0 has it (its releases); one stack stands for both."""
+    config = resolve(RECIPES["swift-sft"], "lora-4gpu")
+    found = checks.check(config, stack_name="swift-3.12").findings
+    assert [(one.code, one.severity) for one in found] == [("flag-unknown-to-some", "warning")]
+
+
+def test_the_recipe_s_own_stack_and_an_installed_version_are_judged_as_before() -> None:
+    assert not picked(GRPO, "")
+    assert not picked(GRPO, "swift-3.3-prl")
+    report = checks.check(GRPO, Facts(versions={"ms-swift": "3.3.0"}), "swift-4.4")
+    assert "flag-unknown" not in {finding.code for finding in report.findings}
+
+
 # --- a launcher inside a launcher -------------------------------------------------------------------------------
 
 NESTED = """

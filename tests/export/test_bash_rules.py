@@ -41,9 +41,10 @@ def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
 
 
 def agree(bench: Bench, config: RunConfig, env: dict[str, str]) -> None:
+    """Of batches and GPUs; which flags a picked generation knows is judged before there is a script."""
     report = checks.check(from_environment(config, env))
     errors = [finding.code for finding in report.findings if finding.severity == "error"]
-    assert started(bench, config, env) is report.ok, (env, errors)
+    assert started(bench, config, env) is (set(errors) <= {"flag-unknown"}), (env, errors)
 
 
 def values(**strategies: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, str]]:

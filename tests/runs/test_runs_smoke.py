@@ -123,6 +123,35 @@ def test_a_watched_one_says_what_could_not_be_forced_and_fails_unless_it_was_end
     assert smoke.judge(WATCHED, Seen(0, 0, None, False, False)).reasons == ("no step was logged",)
 
 
+NAN = """
+import sys
+for step in range(1, 6):
+    print({"loss": LOSS, "epoch": step / 5}, flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "passed"), [
+    ("float('nan')", False), ("float('inf')", False), ("float('nan') if step < 2 else 0.5", True), ("0.5", True),
+])  # fmt: skip
+def test_a_loss_that_is_no_number_at_every_step_fails_it(cli, tmp_path: Path, loss: str, passed: bool) -> None:
+    """Judge: Python 3.10 to 3.13 print a dictionary's nan as the HF Trainer's log has it; the exit code is 0."""
+    script = tmp_path / "train.py"
+    script.write_text(NAN.replace("LOSS", loss))
+    words = ["--set", f"script={script}", "--set", f"workdir={tmp_path}", "--no-probe"]
+    done = cli("launch", "custom/python", "--smoke", "2", "--foreground", *words)
+    told = done.out + done.err
+    assert ("smoke test passed" in told) is passed, told
+    assert ("at every step" in told) is not passed
+    assert ("--promote" in told) is passed
+
+
+def test_a_loss_that_is_no_number_is_named() -> None:
+    """Whatever else the run did: the exit code of a training that computes NaN is 0."""
+    result = smoke.judge(Wanted(3, True, {}, {}), replace(SEEN, no_number="loss nan"))
+    assert result.words() == "smoke test failed: loss nan at every step"
+
+
 def test_a_share_of_an_epoch_gives_the_steps_by_the_trainers_own_rounding() -> None:
     """transformers 4.57: max_steps = ceil(num_train_epochs × steps of an epoch)."""
     full = config_of("minionerec-sft")

@@ -1,0 +1,88 @@
+"""Fields that need each other, and values that the program fails with, as a recipe's `needs` have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prl_tui.core import values
+from prl_tui.core.config import RunConfig
+from prl_tui.core.findings import Finding, Fix
+from prl_tui.core.recipe import Field, Need, Recipe
+from prl_tui.i18n import t
+
+CODE = "needed"
+ANY = "*"
+"""In a condition: whatever the field is set to."""
+
+
+def findings(config: RunConfig) -> Iterator[Finding]:
+    """Every need of the recipe that holds now and is not met."""
+    for need in config.recipe.data.needs:
+        if any(map(config.wrong, (need.field, *need.instead, *need.where))):
+            continue  # said already, with its way out
+        if _holds(config, need) and not _met(config, need):
+            yield _finding(config, need)
+
+
+def works(recipe: Recipe, field: Field) -> tuple[str, ...]:
+    """The choices of a field without those that the program fails with, whatever the others say."""
+    alone = [need.values for need in recipe.data.needs if _of_itself(need) and need.field == field.key and need.values]
+    return tuple(choice for choice in field.choices if all(choice in allowed for allowed in alone))
+
+
+def _of_itself(need: Need) -> bool:
+    """The field's own value is all that it is about."""
+    return set(need.where) == {need.field} and need.severity == "error"
+
+
+def _holds(config: RunConfig, need: Need) -> bool:
+    return all(
+        config.value(key) is not None and wanted in (ANY, values.show(config.recipe.by_key[key], config.value(key)))
+        for key, wanted in need.where.items()
+    )
+
+
+def _met(config: RunConfig, need: Need) -> bool:
+    found = config.value(need.field)
+    if found is None or found in ((), ""):
+        return any(config.value(key) not in (None, (), "") for key in need.instead)
+    return not need.values or values.show(config.recipe.by_key[need.field], found) in need.values
+
+
+def _finding(config: RunConfig, need: Need) -> Finding:
+    by_key = config.recipe.by_key
+    said = t(" and ").join(f"{key}={config.text(key)}" for key in need.where)
+    wanted = t(" or ").join((need.field, *need.instead))
+    if _of_itself(need):
+        message = t("{said} does not work; {value} does.", said=said, value=need.values[0])
+    elif need.values:
+        message = t("With {said}, {wanted} is needed.", said=said, wanted=f"{need.field}={need.values[0]}")
+    else:
+        message = t("With {said}, {wanted} must be set.", said=said, wanted=wanted)
+    return Finding(CODE, need.severity, _at(need), message, str(need.why), tuple(_ways_out(config, need, by_key)))
+
+
+def _at(need: Need) -> str:
+    """The field to be filled in; where another's value is meant, the one that does not go with it."""
+    return need.field if not need.values else next(iter(need.where))
+
+
+def _ways_out(config: RunConfig, need: Need, by_key: dict[str, Field]) -> Iterator[Fix]:
+    """The value that is needed; then without what needs it: its default, or not set."""
+    if need.values:
+        yield _to(config, by_key[need.field], need.values[0])
+    for key, wanted in need.where.items():
+        field = by_key[key]
+        if key == need.field or (wanted == ANY and field.default is not None):
+            continue
+        default = field.default if not field.template and field.default is not None else None
+        if default is None or values.show(field, values.parse(field, default)[0]) != config.text(key):
+            yield _to(config, field, default)
+
+
+def _to(config: RunConfig, field: Field, value: object) -> Fix:
+    old = config.text(field.key) or "–"
+    if value is None:
+        return Fix({field.key: None}, t("leave out {label}", label=field.label))
+    new = values.show(field, values.parse(field, value)[0])
+    return Fix({field.key: value}, t("{label} {old} → {new}", label=field.label, old=old, new=new))
