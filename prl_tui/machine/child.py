@@ -48,10 +48,9 @@ def light_argv(module: str, *arguments: str, needs: tuple[str, ...]) -> list[str
 
 def _folder_of(module: str) -> str | None:
     """The folder of the import path in which a module lies; the working directory is none of them."""
-    try:
-        here = str(Path.cwd())
-    except OSError:  # removed
-        here = ""
+    from prl_tui.machine import paths  # not needed by the children themselves
+
+    here = str(paths.here())
     spec = PathFinder.find_spec(module, [path for path in sys.path if path not in ("", here)])
     if spec is None or spec.origin is None:
         return None
