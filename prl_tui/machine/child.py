@@ -11,6 +11,8 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from prl_tui.machine import paths
+
 _PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
 _BOOT = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
@@ -48,8 +50,6 @@ def light_argv(module: str, *arguments: str, needs: tuple[str, ...]) -> list[str
 
 def _folder_of(module: str) -> str | None:
     """The folder of the import path in which a module lies; the working directory is none of them."""
-    from prl_tui.machine import paths  # not needed by the children themselves
-
     here = str(paths.here())
     spec = PathFinder.find_spec(module, [path for path in sys.path if path not in ("", here)])
     if spec is None or spec.origin is None:
