@@ -24,9 +24,9 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
         return _promoted(args, config), {}
     if args.smoke < 1:
         raise CommandError(t("--smoke {n}: at least one step is needed; --smoke 2 would work.", n=args.smoke))
-    facts = box.facts_here(config, use_env=args.use_env)
+    stack, facts = sources.stack(args), box.facts_here(config, use_env=args.use_env)
     try:
-        short, wanted = smokes.prepare(checks.check(config, facts, args.stack or ""), facts, args.smoke, paths.here())
+        short, wanted = smokes.prepare(checks.check(config, facts, stack), facts, args.smoke, paths.here())
     except OSError as error:
         told = t("{path} cannot be written: {reason}", path=error.filename, reason=reasons.of(error))
         raise CommandError(told, Exit.IMPOSSIBLE) from None
