@@ -100,7 +100,12 @@ def divisors(number: int, least: int = 2) -> tuple[int, ...]:
 
 def work_out(rule: str, stack: Stack, numbers: Numbers) -> Batch:
     """The batch under a rule. A number that is missing leaves its results None and violates nothing."""
-    return RULES.get(rule, _none)(stack, numbers)
+    found = RULES.get(rule, _none)(stack, numbers)
+    each, world = numbers.sequence_parallel, found.world
+    if world is None or each < 1 or world % each == 0:
+        return found
+    wrong = broken("sequence-parallel-divides", "sequence_parallel_size", value=each, world=world)
+    return replace(found, violations=(*found.violations, wrong))
 
 
 def _none(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
@@ -243,10 +248,6 @@ def _grpo(stack: Stack, n: Numbers) -> Batch:
     _generations(n, generation, factors if agrees else "generation_batch_size", wrong)
     if stack.accumulation_counts:
         _rows(n, generation, wrong)
-    if n.sequence_parallel > world:
-        wrong.append(
-            broken("sequence-parallel-exceeds", "sequence_parallel_size", value=n.sequence_parallel, world=world)
-        )
     eval_batch = n.per_device_eval * world if n.per_device_eval is not None else None
     if n.eval_on and eval_batch is not None:
         _evaluation(stack, n, eval_batch, world, wrong)

@@ -53,7 +53,7 @@ INVOLVED: dict[str, set[str]] = {
     "accumulation-zero": SINGLE_BATCH,
     "no-update": {"gradient_accumulation_steps", "per_device_train_batch_size", "nproc_per_node"},
     "deepspeed-triple": SINGLE_BATCH,
-    "sequence-parallel-exceeds": {"sequence_parallel_size", "nproc_per_node"},
+    "sequence-parallel-divides": {"sequence_parallel_size", "nproc_per_node"},
     "tensor-parallel-divides": {"vllm_tensor_parallel_size", "nproc_per_node"},
     "infer-workers-exceed-processes": {"num_infer_workers", "nproc_per_node"},
     "async-generate-shares": WORKERS | {"async_generate"},

@@ -168,8 +168,18 @@ def test_layouts_that_run(values: dict[str, object]) -> None:
             "vllm-one-gpu-each",
         ),  # ms-swift 3.6: "GRPO with vLLM is not compatible with `device_map`"
         ({"vllm_tensor_parallel_size": 3}, "tensor-parallel-divides"),
+        # 4.6.0, three ranks: rank 2 is in no group, "IndexError" in device_mesh.get_group; two ranks run
+        (
+            {
+                "nproc_per_node": 3,
+                "cuda_visible_devices": "0,1,2",
+                "sequence_parallel_size": 2,
+                "num_generations": 6,
+            },
+            "sequence-parallel-divides",
+        ),
         ({"use_vllm": False, "vllm_mode": None, "nproc_per_node": 2, "deepspeed": "zero2"}, "sharding-one-gpu-each"),
-        ({"sequence_parallel_size": 8}, "sequence-parallel-exceeds"),
+        ({"sequence_parallel_size": 8}, "sequence-parallel-divides"),
         ({"generation_batch_size": 24}, "generation-batch-divides"),
         ({"generation_batch_size": 32, "steps_per_generation": 4}, "generation-batch-agrees"),
         ({"steps_per_generation": "0"}, "steps-per-generation-positive"),
@@ -177,6 +187,24 @@ def test_layouts_that_run(values: dict[str, object]) -> None:
 )
 def test_layouts_and_batches_of_ms_swift_4(values: dict[str, object], code: str) -> None:
     finding(code, config("swift-grpo/colocate-4gpu", **values))
+
+
+# ms-swift 4.6.0 and the 3.5.3 to 4.3.0 wheels: without vLLM "set vllm_tensor_parallel_size to 1 since use_vllm false"; a
+# server's engines are its own; colocated, accelerator.num_processes of all nodes is divided (rollout_mixin.py).
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"use_vllm": False, "vllm_mode": None, "vllm_tensor_parallel_size": 3},
+        {"vllm_mode": "server", "vllm_tensor_parallel_size": 3},
+        {
+            "nproc_per_node": 3, "cuda_visible_devices": "0,1,2", "nnodes": 2, "vllm_tensor_parallel_size": 2,
+            "num_generations": 6, "master_addr": "10.0.0.1",
+        },
+    ],
+)  # fmt: skip
+def test_tensor_parallel_is_for_the_ranks_that_share_an_engine(values: dict[str, object]) -> None:
+    codes = {one.code for one in checks.check(config("swift-grpo/colocate-4gpu", **values)).findings}
+    assert "tensor-parallel-divides" not in codes
 
 
 def test_both_batch_fields_are_refused_before_4_4() -> None:
