@@ -216,7 +216,11 @@ def spread_engine(case: Case) -> bool:
 
     ms-swift 3.5 to 4.6 set it to 1 without vLLM, and a server's engines are none of this job's.
     """
-    return bool(case.values.get("use_vllm")) and case.values.get("vllm_mode") != "server" and "vllm_mode" not in case.unread
+    return (
+        bool(case.values.get("use_vllm"))
+        and case.values.get("vllm_mode") != "server"
+        and "vllm_mode" not in case.unread
+    )
 
 
 def _known(case: Case, batch: Batch) -> Batch:

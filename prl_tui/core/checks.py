@@ -228,7 +228,7 @@ def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding
     found = [*engine.place(config, facts), *missing.findings(config, facts), *_patterns(config, facts)]
     if facts.gpus is not None:
         found += _busy(config, facts, case)
-        found += engine.vllm_share(config, facts)
+        found += engine.vllm_share(config, facts, case.stack)
     return found
 
 

@@ -8,6 +8,7 @@ from prl_tui.core import advice, catalog, checks, engine
 from prl_tui.core import words as text
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, GpuUse
+from prl_tui.core.value import replace
 
 CATALOG = catalog.load()
 GIB = 2**30
@@ -94,6 +95,50 @@ def test_vllms_share_against_free_memory() -> None:
     found = finding("vllm-share", one, Facts(node_gpus=1, gpus=(gpu,)))
     assert found.message == "vLLM wants 0.9 of GPU 0 (71.3 GiB), and 49.9 GiB are free."
     assert dict(found.fixes[0].changes) == {"vllm_gpu_memory_utilization": 0.62}
+
+
+def box(*full: int, count: int = 8) -> tuple[GpuUse, ...]:
+    """GPUs of 80 GiB, those named with 10 GiB left and the others all free."""
+    return tuple(GpuUse(index, f"GPU-{index}", (10 if index in full else 80) * GIB, 80 * GIB) for index in range(count))
+
+
+# ms-swift 3.3.0's grpo_trainer.py takes get_device(idx) for idx in range(get_device_count() − num_infer_workers, …); 3.5.3's
+# and 4.6.0's prepare_vllm the rank's own GPU, and with vllm_mode server there is no engine in the job.
+@pytest.mark.parametrize(
+    ("source", "values", "around", "full", "named"),
+    [
+        ("prl-grpo/six-gpu", {}, {}, (0, 1, 2), ""),
+        ("prl-grpo/six-gpu", {}, {}, (4,), "4"),
+        ("prl-grpo/six-gpu", {"num_infer_workers": 1}, {}, (4,), ""),
+        ("prl-grpo/six-gpu", {"cuda_visible_devices": "5,4,3,2,1,0"}, {}, (1,), "1"),
+        ("prl-grpo/six-gpu", {"cuda_visible_devices": None}, {}, (7,), "7"),
+        ("prl-grpo/standard-4gpu", {}, {}, (3,), "3"),
+        ("swift-grpo/colocate-2gpu", {"cuda_visible_devices": None}, {"CUDA_VISIBLE_DEVICES": "0,1"}, (7,), ""),
+        ("swift-grpo/colocate-2gpu", {"cuda_visible_devices": None}, {"CUDA_VISIBLE_DEVICES": "0,1"}, (1,), "1"),
+        ("swift-grpo/colocate-2gpu", {"cuda_visible_devices": None}, {}, (7,), ""),
+        ("swift-grpo/colocate-2gpu", {"vllm_mode": "server"}, {}, (0, 1), ""),
+    ],
+)
+def test_vllms_share_is_of_the_gpus_that_it_runs_on(
+    source: str, values: dict[str, object], around: dict[str, str], full: tuple[int, ...], named: str
+) -> None:
+    report = checks.check(config(source, **values), Facts(node_gpus=8, gpus=box(*full), inherited=around))
+    found = [one.message for one in report.findings if one.code == "vllm-share"]
+    assert len(found) == bool(named)
+    assert all(f"of GPU {named} " in message for message in found)
+
+
+def test_the_share_that_is_offered_fits_on_the_fullest_gpu() -> None:
+    one = config("prl-grpo/standard-4gpu")
+    gpus = (*box(count=1), *(replace(gpu, free_bytes=(30 - 8 * gpu.index) * GIB) for gpu in box()[1:4]))
+    found = finding("vllm-share", one, Facts(node_gpus=4, gpus=gpus))
+    mended = one.with_values(found.fixes[0].changes, Source.FIX)
+    assert "vllm-share" not in {entry.code for entry in checks.check(mended, Facts(node_gpus=4, gpus=gpus)).findings}
+
+
+def test_engines_beside_the_ranks_are_among_the_gpus_of_a_launch_without_a_list() -> None:
+    taken = engine.takes(config("prl-grpo/six-gpu", cuda_visible_devices=None), box())
+    assert [gpu.index for gpu in taken] == [0, 1, 2, 5, 6, 7]
 
 
 def test_a_busy_gpu_offers_free_ones() -> None:

@@ -72,7 +72,9 @@ def codes(report: Report) -> set[str]:
 # Judged by ms-swift 4.6.0 on two ranks: 20 rows and 0.01 gave num_rows 19 and 1, then "AssertionError: eval_dataset size 1 is
 # smaller than total_eval_batch_size 4"; by its post_process and that of the 3.3.0 and 3.5.3 wheels: max(int(rows × ratio), 1).
 def test_at_least_one_row_is_split_off_and_must_fill_an_evaluation_batch() -> None:
-    one = resolve(RECIPES["swift-grpo"], "colocate-2gpu").with_values({**SMALL, "split_dataset_ratio": 0.01}, Source.SET)
+    one = resolve(RECIPES["swift-grpo"], "colocate-2gpu").with_values(
+        {**SMALL, "split_dataset_ratio": 0.01}, Source.SET
+    )
     assert "eval-rows" in codes(judged(one, rows=20))
     assert "eval-rows" not in codes(judged(one, rows=400))
 
