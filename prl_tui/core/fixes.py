@@ -51,7 +51,7 @@ INVOLVED: dict[str, set[str]] = {
     "global-batch-divides": {"global_batch_size", "per_device_train_batch_size", "nproc_per_node"},
     "total-batch-too-small": SINGLE_BATCH,
     "accumulation-zero": SINGLE_BATCH,
-    "no-update": {"gradient_accumulation_steps", "per_device_train_batch_size", "nproc_per_node"},
+    "no-update": {"gradient_accumulation_steps", "per_device_train_batch_size", "nproc_per_node", "batch_size"},
     "deepspeed-triple": SINGLE_BATCH,
     "sequence-parallel-divides": {"sequence_parallel_size", "nproc_per_node"},
     "tensor-parallel-divides": {"vllm_tensor_parallel_size", "nproc_per_node"},
