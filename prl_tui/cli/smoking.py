@@ -10,7 +10,7 @@ from prl_tui.cli import box, sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import checks
 from prl_tui.core.config import RunConfig
-from prl_tui.i18n import t
+from prl_tui.i18n import t, visible
 from prl_tui.lists import sentence
 from prl_tui.machine import paths
 from prl_tui.runs import overview, store
@@ -32,6 +32,8 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
         raise CommandError(told, Exit.IMPOSSIBLE) from None
     if wanted.watched:
         print(smokes.watched_words(config, wanted.steps), file=sys.stderr)
+    if wanted.anew:
+        print(visible(smokes.anew_words(wanted)), file=sys.stderr)
     return short, {smokes.KEY: smokes.record(wanted)}
 
 

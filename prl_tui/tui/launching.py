@@ -191,7 +191,7 @@ class Launching:
             try:
                 gpus = facts.gpus or () if facts is not None else ()
                 job = (
-                    _short(report, facts)
+                    _short(report, facts, note)
                     if smoke and facts is not None
                     else plans.job(plan, paths.here(), total=total, gpus=gpus)
                 )
@@ -225,12 +225,14 @@ def _passed(made: Probe, left: Finding | None) -> str:
     return t("Imports and command are fine, and a launch here is not possible yet. {reason}", reason=left.message)
 
 
-def _short(report: Report, facts: Facts) -> Job:
-    """The job of a smoke test; its own log says how long it is."""
+def _short(report: Report, facts: Facts, note: Callable[[str], None]) -> Job:
+    """The job of a smoke test; its own log says how long it is. `note` is told where it is not as the full run is."""
     from prl_tui.runs import plans
     from prl_tui.runs import smoke as smokes
 
     config, wanted = smokes.prepare(report, facts, SMOKE_STEPS, paths.here())
+    if wanted.anew:
+        note(smokes.anew_words(wanted))
     return plans.job(build(config), paths.here(), more={smokes.KEY: smokes.record(wanted)}, gpus=facts.gpus or ())
 
 
