@@ -370,7 +370,7 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
     if field is None:  # a recipe without this shared field
         return
     if argument.not_alone:
-        yield from _not_alone(argument)
+        yield from bash_words.not_alone(argument)
         return
     name, flag = name_of(argument.key), literal(argument.flag)
     is_list = field.type in wordlist.TYPES
@@ -388,16 +388,6 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
         unset = f"[[ -z ${name_of(argument.unless)} ]]"
         test = f"{unset} && {test}" if test else unset
     yield f"if {test}; then {add}; fi" if test else add
-
-
-def _not_alone(argument: Argument) -> Iterator[str]:
-    """A person's own words, without those that need several processes where there is one."""
-    nodes, processes = (f"${{{name_of(key)}:-{unset}}}" for key, unset in (("nnodes", 1), ("nproc_per_node", 2)))
-    name, words = name_of(argument.key), " | ".join(argument.not_alone)
-    yield f'for word in ${{{name}[@]+"${{{name}[@]}}"}}; do'
-    yield f"  case $word in {words}) if (( {nodes} * {processes} < 2 )); then continue; fi ;; esac"
-    yield '  command+=("$word")'
-    yield "done"
 
 
 def _counts(plan: LaunchPlan, argument: Argument) -> bool:
