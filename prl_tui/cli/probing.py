@@ -21,7 +21,7 @@ def probed(report: Report) -> Report:
         print(t("probing the training environment: {step}", step=trials.step_words(step)), file=sys.stderr, flush=True)
 
     made = trial.run(plans.build(report.config), paths.here(), on_step=tell)
-    found = trials.findings(report.config, made)
+    found = trials.findings(report.config, made, report.stack)
     if not any(finding.severity == "error" for finding in found):
         print(t("the probe took {seconds} s", seconds=f"{made.seconds:.1f}"), file=sys.stderr)
     return trials.joined(report, found)

@@ -34,14 +34,14 @@ def launch(args: argparse.Namespace, asked: SamplerChild | None = None) -> int:
         from prl_tui.cli import smoking
 
         smoking.may_promote(args)
-    config = sources.load(args)
+    config, stack = sources.load(args), sources.stack(args)
     more: dict[str, object] = {}
     if args.promote or args.smoke is not None:
         from prl_tui.cli import smoking
 
         config, more = smoking.prepare(args, config)
     facts = box.facts_here(config, use_env=args.use_env, share=args.share_gpus, asked=asked)
-    report = checks.check(config, facts, args.stack or "")
+    report = checks.check(config, facts, stack)
     checked = report
     if report.ok and not (args.share_gpus or args.dry_run) and _is_busy(report):
         _tell(report)

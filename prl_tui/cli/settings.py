@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from prl_tui.cli import sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.streams import needs_stdout, print_json, write_exact
-from prl_tui.core import assess, checks, stacks, wordlist
+from prl_tui.core import assess, checks, wordlist
 from prl_tui.core.batch import Batch
 from prl_tui.core.config import RunConfig, Source, nearest, resolve
 from prl_tui.core.findings import Facts, Report
@@ -166,9 +166,7 @@ def check(args: argparse.Namespace) -> int:
 
 def verdict(config: RunConfig, args: argparse.Namespace) -> Report:
     """The check that the options ask for."""
-    stack = args.stack or ""
-    if stack and stack not in stacks.STACKS:
-        raise CommandError(t("--stack: {reason}.", reason=stacks.unknown(stack)))
+    stack = sources.stack(args)
     given = _given(config)
     rows = args.rows if args.rows is not None else _count_rows(_effective(config, given))
     if args.here:

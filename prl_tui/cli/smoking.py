@@ -10,7 +10,7 @@ from prl_tui.cli import box, sources
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import checks
 from prl_tui.core.config import RunConfig
-from prl_tui.i18n import t
+from prl_tui.i18n import t, visible
 from prl_tui.lists import sentence
 from prl_tui.machine import paths
 from prl_tui.runs import overview, store
@@ -24,14 +24,16 @@ def prepare(args: argparse.Namespace, config: RunConfig) -> tuple[RunConfig, dic
         return _promoted(args, config), {}
     if args.smoke < 1:
         raise CommandError(t("--smoke {n}: at least one step is needed; --smoke 2 would work.", n=args.smoke))
-    facts = box.facts_here(config, use_env=args.use_env)
+    stack, facts = sources.stack(args), box.facts_here(config, use_env=args.use_env)
     try:
-        short, wanted = smokes.prepare(checks.check(config, facts, args.stack or ""), facts, args.smoke, paths.here())
+        short, wanted = smokes.prepare(checks.check(config, facts, stack), facts, args.smoke, paths.here())
     except OSError as error:
         told = t("{path} cannot be written: {reason}", path=error.filename, reason=reasons.of(error))
         raise CommandError(told, Exit.IMPOSSIBLE) from None
     if wanted.watched:
         print(smokes.watched_words(config, wanted.steps), file=sys.stderr)
+    if wanted.anew:
+        print(visible(smokes.anew_words(wanted)), file=sys.stderr)
     return short, {smokes.KEY: smokes.record(wanted)}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.core import catalog as catalogs
+from prl_tui.core import stacks
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, find_key, from_environment, resolve
 from prl_tui.core.values import cut
@@ -33,6 +34,14 @@ def load(args: argparse.Namespace) -> RunConfig:
     if getattr(args, "use_env", False):
         config = from_environment(config, os.environ)
     return change(config, args.set or [], args.unset or [])
+
+
+def stack(args: argparse.Namespace) -> str:
+    """The generation of the engine that --stack names, or ""; CommandError for one that there is not."""
+    name: str = args.stack or ""
+    if name and name not in stacks.STACKS:
+        raise CommandError(t("--stack: {reason}.", reason=stacks.unknown(name)))
+    return name
 
 
 def change(config: RunConfig, sets: list[str], unsets: list[str]) -> RunConfig:

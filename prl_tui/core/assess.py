@@ -19,7 +19,7 @@ PARTS = (
     "num_generations_eval", "steps_per_generation", "generation_batch_size", "per_device_eval_batch_size",
     "global_batch_size", "batch_size", "micro_batch_size", "train_batch_size", "sequence_parallel_size",
     "eval_strategy", "save_strategy", "val_dataset", "split_dataset_ratio", "cuda_visible_devices",
-    "num_infer_workers", "use_vllm", "use_lmdeploy", "deepspeed",
+    "num_infer_workers", "use_vllm", "vllm_mode", "use_lmdeploy", "deepspeed",
     "vllm_tensor_parallel_size", "tensor_parallel_size", "async_generate",
 )  # fmt: skip
 
@@ -199,7 +199,8 @@ def assess(case: Case) -> Assessment:
         grpo=case.rule == "grpo",
         swift=case.swift and not case.unread & _ROLLOUT,
         infer_workers=_int(value.get("num_infer_workers")),
-        tensor_parallel=_int(value.get("vllm_tensor_parallel_size")),
+        nnodes=figures.nnodes,
+        tensor_parallel=_int(value.get("vllm_tensor_parallel_size")) if spread_engine(case) else None,
         old_tensor_parallel=_int(value.get("tensor_parallel_size")),
         async_generate=bool(value.get("async_generate")),
         sharded=bool(value.get("deepspeed")),
@@ -228,6 +229,18 @@ def told(case: Case) -> Assessment:
     values = {**case.values, **dict.fromkeys(case.wrong)}
     known = assess(replace(case, values=values, unread=case.unread | case.wrong, wrong=frozenset()))
     return replace(known, violations=(*own, *known.violations))
+
+
+def spread_engine(case: Case) -> bool:
+    """Whether the ranks themselves share vLLM engines, so that vllm_tensor_parallel_size divides them.
+
+    ms-swift 3.5 to 4.6 set it to 1 without vLLM, and a server's engines are none of this job's.
+    """
+    return (
+        bool(case.values.get("use_vllm"))
+        and case.values.get("vllm_mode") != "server"
+        and "vllm_mode" not in case.unread
+    )
 
 
 def _known(case: Case, batch: Batch) -> Batch:

@@ -7,7 +7,7 @@ the sentences for people are made in `checks`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Literal, NamedTuple
 
@@ -100,7 +100,12 @@ def divisors(number: int, least: int = 2) -> tuple[int, ...]:
 
 def work_out(rule: str, stack: Stack, numbers: Numbers) -> Batch:
     """The batch under a rule. A number that is missing leaves its results None and violates nothing."""
-    return RULES.get(rule, _none)(stack, numbers)
+    found = RULES.get(rule, _none)(stack, numbers)
+    each, world = numbers.sequence_parallel, found.world
+    if world is None or each < 1 or world % each == 0:
+        return found
+    wrong = broken("sequence-parallel-divides", "sequence_parallel_size", value=each, world=world)
+    return replace(found, violations=(*found.violations, wrong))
 
 
 def _none(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
@@ -139,20 +144,42 @@ def _global(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
 
 
 def _total(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
-    """The VLM trainer: the given batch is divided by the processes, rounded down. Source: AnyLLM-to-VLM."""
+    """The VLM trainer: the given batch is divided by the processes, rounded down. Source: AnyLLM-to-VLM.
+
+    Its vlm_trainer.py at 11a3a25 updates where `(step + 1) % accumulation_steps == 0`, with a step that starts at 0 in each epoch.
+    """
     world, accumulation = _world(n), n.accumulation or 1
     if world is None or n.total is None or world < 1:
         return Batch("total", world=world, accumulation=accumulation)
     each = n.total // world
     real = each * world * accumulation
-    wrong: tuple[Violation, ...] = ()
+    wrong: list[Violation] = []
     if each < 1:
-        wrong = (broken("total-batch-too-small", "batch_size", batch=n.total, world=world),)
+        wrong.append(broken("total-batch-too-small", "batch_size", batch=n.total, world=world))
     elif n.total % world:
-        wrong = (broken("total-batch-rounds-down", "batch_size", "warning",
-                        batch=n.total, world=world, each=each, real=real),)  # fmt: skip
+        wrong.append(broken("total-batch-rounds-down", "batch_size", "warning",
+                            batch=n.total, world=world, each=each, real=real))  # fmt: skip
+    wrong += _no_update(n, world, each, accumulation)
     written, figures = ("{0} ÷ {1} = {2};", "{3} = {4}"), (n.total, world, each, (each, world, accumulation), real)
-    return Batch("total", written, figures, world, each, accumulation, real, violations=wrong)
+    return Batch("total", written, figures, world, each, accumulation, real, violations=tuple(wrong))
+
+
+def batches(rows: int, world: int, each: int) -> int:
+    """Batches of `each` rows that a process gets in one pass, the last one filled up or short (torch's DistributedSampler)."""
+    return ceil(ceil(rows / world) / each)
+
+
+RESTARTS = frozenset({"total", "mmdpo-dpo"})
+"""Rules of programs whose accumulation starts anew with each epoch: a rest of it is no update."""
+
+
+def _no_update(n: Numbers, world: int, each: int, accumulation: int) -> Iterator[Violation]:
+    """An epoch is shorter than the accumulation, which starts anew with each: nothing is ever updated."""
+    if n.rows is None or min(world, each, n.rows) < 1:
+        return
+    made = batches(n.rows, world, each)
+    if made < accumulation:
+        yield broken("no-update", "gradient_accumulation_steps", each=made, steps=accumulation)
 
 
 def _minionerec_sft(stack: Stack, n: Numbers) -> Batch:  # noqa: ARG001
@@ -200,12 +227,7 @@ def _mmdpo_dpo(stack: Stack, n: Numbers) -> Batch:
     if found.world is None or n.per_device is None:
         return replace(found, rule="mmdpo-dpo")
     accumulation, wrong = n.accumulation or 1, _apart(found.world, n.per_device * (n.accumulation or 1))
-    if n.rows is not None and found.world > 0 and n.per_device > 0:
-        each = ceil(
-            ceil(n.rows / found.world) / n.per_device
-        )  # batches of an epoch; the accumulation starts anew with it
-        if each < accumulation:
-            wrong.append(broken("no-update", "gradient_accumulation_steps", each=each, steps=accumulation))
+    wrong += _no_update(n, found.world, n.per_device, accumulation)
     return replace(found, rule="mmdpo-dpo", violations=tuple(wrong))
 
 
@@ -243,10 +265,6 @@ def _grpo(stack: Stack, n: Numbers) -> Batch:
     _generations(n, generation, factors if agrees else "generation_batch_size", wrong)
     if stack.accumulation_counts:
         _rows(n, generation, wrong)
-    if n.sequence_parallel > world:
-        wrong.append(
-            broken("sequence-parallel-exceeds", "sequence_parallel_size", value=n.sequence_parallel, world=world)
-        )
     eval_batch = n.per_device_eval * world if n.per_device_eval is not None else None
     if n.eval_on and eval_batch is not None:
         _evaluation(stack, n, eval_batch, world, wrong)

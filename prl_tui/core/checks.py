@@ -195,7 +195,8 @@ def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: l
 
     found = fixes.search(config, judge)
     if any(error.code in splits.CODES for error in errors) and not any(len(fix.changes) == 1 for fix in found):
-        shares = splits.ways_out(config, lambda changed: not assess.assess(judge(changed)[0]).errors)
+        stack = assess.stack_of(config, stack_name, facts.stack)
+        shares = splits.ways_out(config, stack, lambda changed: not assess.assess(judge(changed)[0]).errors)
         found = (*shares, *found)[: fixes.MOST]
     return [replace(finding, fixes=found) if finding in errors else finding for finding in findings]
 
@@ -204,13 +205,14 @@ def _with_shares(config: RunConfig, facts: Facts, stack_name: str, nothing: Find
     """No row is left to train on: shares to split off with which there are some, and that break no other rule."""
     if nothing.field != splits.RATIO:
         return nothing
-    errors = assess.assess(_case(config, replace(facts, rows=None), stack_name)[1]).errors
+    stack, now = _case(config, replace(facts, rows=None), stack_name)
+    errors = assess.assess(now).errors
 
     def works(changed: RunConfig) -> bool:
         stack, case = _case(changed, facts, stack_name)
         return splits.nothing_left(changed, stack, facts.rows) is None and assess.assess(case).errors <= errors
 
-    return replace(nothing, fixes=splits.ways_out(config, works))
+    return replace(nothing, fixes=splits.ways_out(config, stack, works))
 
 
 def _length(config: RunConfig, case: assess.Case, found: lengths.Steps | None) -> lengths.Steps | None:
@@ -247,7 +249,7 @@ def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding
     found = [*engine.place(config, facts), *missing.findings(config, facts), *_patterns(config, facts)]
     if facts.gpus is not None:
         found += _busy(config, facts, case)
-        found += engine.vllm_share(config, facts)
+        found += engine.vllm_share(config, facts, case.stack)
     return found
 
 

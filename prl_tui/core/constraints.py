@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from prl_tui.core.assess import RANKS, Case, numbers
+from prl_tui.core.assess import RANKS, Case, numbers, spread_engine
 
 Guard = tuple[str, Literal["none", "set", "many"]]
 """A part and what it must be: not set, set, or more than 1."""
@@ -38,7 +38,8 @@ def of_case(case: Case) -> list[Constraint]:
     made = makers.get(case.rule)
     several_nodes = Constraint("covers", ("nnodes",), ("node_rank",), extra=1)
     ranks = [Constraint("covers", WORLD, (part,), extra=1) for part in RANKS if part in case.values]
-    return [*(made(case) if made else ()), *_placement(case), several_nodes, *ranks]
+    together = Constraint("multiple", WORLD, ("sequence_parallel_size",))
+    return [*(made(case) if made else ()), together, *_placement(case), several_nodes, *ranks]
 
 
 def _grpo(case: Case) -> Iterator[Constraint]:
@@ -47,7 +48,6 @@ def _grpo(case: Case) -> Iterator[Constraint]:
         yield from _generation_batch(step, stack.both_given == "agree")
     else:
         yield Constraint("multiple", step, ("num_generations",))
-    yield Constraint("covers", WORLD, ("sequence_parallel_size",))
     if not numbers(case).eval_on:
         return
     batch = ("per_device_eval_batch_size", *WORLD)
@@ -120,4 +120,5 @@ def _placement(case: Case) -> Iterator[Constraint]:
         yield Constraint("multiple", visible, processes)
         if case.values.get("deepspeed"):
             yield Constraint("covers", processes, visible)
-    yield Constraint("multiple", processes, ("vllm_tensor_parallel_size",))
+    if spread_engine(case):
+        yield Constraint("multiple", WORLD, ("vllm_tensor_parallel_size",))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from prl_tui.core import assess, devices
+from prl_tui.core.advice import VISIBLE
+from prl_tui.core.batch import Severity
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix, GpuUse
 from prl_tui.core.stacks import Stack
@@ -13,6 +16,8 @@ from prl_tui.core.versions import fits
 from prl_tui.i18n import t
 
 GIB = 2**30
+SHARE = "vllm_gpu_memory_utilization"
+Unit = TypeVar("Unit")
 
 
 def versions(config: RunConfig, facts: Facts) -> Iterator[Finding]:
@@ -98,36 +103,77 @@ def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:
 def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None) -> list[GpuUse]:
     """The GPUs that a launch here uses; `visible` is the CUDA_VISIBLE_DEVICES around it.
 
-    Without a list each process takes the one of its own number; a recipe that may do without GPUs takes none then.
+    Without a list each process takes the one of its own number, and so do engines that generate beside them; a recipe
+    that may do without GPUs takes none then.
     """
-    own = config.value("cuda_visible_devices") if "cuda_visible_devices" in config.settings else None
-    spec = own if own is not None else visible
+    spec = _list(config, visible)
     if spec is None:
-        count = config.number("nproc_per_node") or 1
-        return [gpu for gpu in gpus if gpu.index < count] if assess.needs_gpu(config) else []
+        if not assess.needs_gpu(config):
+            return []
+        every, count = list(gpus), config.number("nproc_per_node") or 1
+        beside = generating(config, assess.stack_of(config), every)
+        return [gpu for gpu in every if gpu.index < count or gpu in beside]
     data = config.recipe.data
     if data.cpu and config.value(data.cpu):
         return []
     return chosen(gpus, spec)
 
 
-def vllm_share(config: RunConfig, facts: Facts) -> Iterator[Finding]:
+def _list(config: RunConfig, visible: str | None) -> str | None:
+    """The value of CUDA_VISIBLE_DEVICES in force: the config's own, else the one around it."""
+    own: str | None = config.value("cuda_visible_devices")
+    return own if own is not None else visible
+
+
+def generating(config: RunConfig, stack: Stack, visible: Sequence[Unit]) -> list[Unit]:
+    """Those of the visible GPUs, in their order, on which the job's own vLLM or LMDeploy engines run.
+
+    ms-swift 3.2 to 3.4 takes the last ones, as many as there are workers (its grpo_trainer.py); since 3.5 each rank's own GPU
+    has one, unless a server generates elsewhere.
+    """
+    if not (config.value("use_vllm") or config.value("use_lmdeploy")):
+        return []
+    if stack.infer_workers:
+        return list(visible[-max(1, config.number("num_infer_workers") or 1) :])
+    if config.value("vllm_mode") == "server":
+        return []
+    return list(visible[: config.number("nproc_per_node") or 1])
+
+
+class Memory(NamedTuple):
+    """The memory of one visible GPU, in bytes."""
+
+    name: str
+    free: int
+    total: int
+
+
+def vllm_share(config: RunConfig, facts: Facts, stack: Stack) -> Iterator[Finding]:
     """VLLM takes its share of the whole card at its start, and stops where that much is not free."""
-    key = "vllm_gpu_memory_utilization"
-    share = config.value(key) if key in config.settings and config.value("use_vllm") else None
+    if assess.needs_gpu(config):
+        visible = chosen(facts.gpus or (), _list(config, facts.inherited.get(VISIBLE)))
+        units = [Memory(gpu.name, gpu.free_bytes or 0, gpu.total_bytes or 0) for gpu in generating(config, stack, visible)
+                 if gpu.free_bytes is not None]  # fmt: skip
+        yield from too_little(config, units, "warning")
+
+
+def too_little(config: RunConfig, units: Iterable[Memory], severity: Severity) -> Iterator[Finding]:
+    """The share against the fullest of the GPUs that vLLM runs on, with one that fits on all of them."""
+    key = SHARE
+    share = config.value(key) if config.value("use_vllm") else None
     if not isinstance(share, (int, float)) or config.wrong(key):
         return
-    for gpu in chosen(facts.gpus or (), config.value("cuda_visible_devices")):
-        if gpu.free_bytes is None or not gpu.total_bytes or share * gpu.total_bytes <= gpu.free_bytes:
-            continue
-        figures = {
-            "share": config.text(key),
-            "index": gpu.name,
-            "wanted": f"{share * gpu.total_bytes / GIB:.1f}",
-            "free": f"{gpu.free_bytes / GIB:.1f}",
-        }
-        message = t("vLLM wants {share} of GPU {index} ({wanted} GiB), and {free} GiB are free.", **figures)
-        room = math.floor(gpu.free_bytes / gpu.total_bytes * 100) / 100
-        label = t("{label} {old} → {new}", label=config.recipe.by_key[key].label, old=config.text(key), new=room)
-        yield Finding("vllm-share", "warning", key, message, "", (Fix({key: room}, label),) if room >= 0.05 else ())
+    short = [unit for unit in units if unit.total and share * unit.total > unit.free]
+    if not short:
         return
+    unit = min(short, key=lambda one: one.free / one.total)
+    figures = {
+        "share": config.text(key),
+        "index": unit.name,
+        "wanted": f"{share * unit.total / GIB:.1f}",
+        "free": f"{unit.free / GIB:.1f}",
+    }
+    message = t("vLLM wants {share} of GPU {index} ({wanted} GiB), and {free} GiB are free.", **figures)
+    room = math.floor(unit.free / unit.total * 100) / 100
+    label = t("{label} {old} → {new}", label=config.recipe.by_key[key].label, old=config.text(key), new=room)
+    yield Finding("vllm-share", severity, key, message, "", (Fix({key: room}, label),) if room >= 0.05 else ())

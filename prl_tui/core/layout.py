@@ -25,7 +25,9 @@ class Layout(Value):
     grpo: bool = False
     swift: bool = False
     infer_workers: int | None = None
+    nnodes: int = 1
     tensor_parallel: int | None = None
+    """vllm_tensor_parallel_size where the ranks share engines; ms-swift divides the processes of all nodes by it."""
     old_tensor_parallel: int | None = None
     """tensor_parallel_size of ms-swift before 3.5."""
     async_generate: bool = False
@@ -64,8 +66,9 @@ def _placed(stack: Stack, layout: Layout) -> list[Violation]:
         return found + _workers(layout, nproc, visible)
     if visible is not None:
         found += _shares(stack, layout, nproc, visible)
-    if layout.tensor_parallel and layout.tensor_parallel > 1 and nproc % layout.tensor_parallel:
-        figures = {"tensor_parallel": layout.tensor_parallel, "world": nproc}
+    world = nproc * layout.nnodes
+    if layout.tensor_parallel and layout.tensor_parallel > 1 and world % layout.tensor_parallel:
+        figures = {"tensor_parallel": layout.tensor_parallel, "world": world}
         found.append(broken("tensor-parallel-divides", "vllm_tensor_parallel_size", **figures))
     return found
 

@@ -44,6 +44,8 @@ class Argument(Value):
     """The plan's own file whose path this argument gives."""
     unless: str = ""
     """Stands only where this field is not set."""
+    not_alone: tuple[str, ...] = ()
+    """Words among a person's own that stand only where there are several processes."""
 
 
 class Variable(Value):
@@ -127,7 +129,7 @@ def build(config: RunConfig) -> LaunchPlan:
     flagged = [f for f in config.recipe.fields if _applies(f, launcher) and (f.flag or f.bare)]
     arguments = [
         *_launch_words(config, launcher),
-        *(_argument(config, field, named) for field in flagged if field.before),
+        *(_before(_argument(config, field, named), config, launcher) for field in flagged if field.before),
         *_program_words(config, launcher),
         *(Argument((word,)) for word in config.recipe.data.arguments),
         *(_argument(config, field, named) for field in flagged if not field.before),
@@ -199,6 +201,19 @@ def _argument(config: RunConfig, field: Field, named: Mapping[str, str]) -> Argu
         return Argument((), field.key, field.flag)
     words = tuple(value) if isinstance(value, tuple) else (config.text(field.key),)
     return Argument((*((field.flag,) if field.flag else ()), *words), field.key, field.flag)
+
+
+MULTI_GPU = ("--multi_gpu", "--multi-gpu")
+"""The option of accelerate that needs two processes: with one it stops with a ValueError (1.15's _validate_launch_command)."""
+
+
+def _before(argument: Argument, config: RunConfig, launcher: Launcher) -> Argument:
+    """The launcher's own arguments, without what it refuses for so few processes as there are."""
+    if launcher != "accelerate" or argument.flag or config.recipe.by_key[argument.key].type != "arguments":
+        return argument
+    alone = config.number("nproc_per_node") is not None and not holds(config, "several-processes")
+    words = tuple(word for word in argument.words if not (alone and word in MULTI_GPU))
+    return replace(argument, words=words, not_alone=MULTI_GPU)
 
 
 def _free_variables(config: RunConfig) -> list[Variable]:

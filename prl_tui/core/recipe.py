@@ -186,6 +186,8 @@ class Smoke(Value):
     """The field with the steps between two evaluations."""
     save: str = ""
     """The field with the steps between two checkpoints."""
+    resume: str = ""
+    """The field that names a checkpoint to go on from: a smoke test begins anew, since its steps count from 0."""
     saves_in: str = ""
     """The field that names the folder of `checkpoint-N`, for a program whose log does not name its checkpoints."""
     always_evaluates: bool = False
@@ -206,7 +208,9 @@ class Smoke(Value):
     @property
     def keys(self) -> tuple[str, ...]:
         """Every field that it names."""
-        named = (self.steps, self.epochs, self.log, self.evaluate, self.save, self.saves_in, self.arguments, self.words)
+        named = (
+            self.steps, self.epochs, self.log, self.evaluate, self.save, self.resume, self.saves_in, self.arguments, self.words,
+        )  # fmt: skip
         return tuple(key for key in (*named, *self.rows, *self.cut, *self.values, *self.evaluating) if key)
 
 

@@ -47,6 +47,8 @@ class Wanted(Value):
     """Patterns of lines that tell of a failed step (`Smoke.failures`)."""
     saves_in: str = ""
     """The folder of `checkpoint-N` (`Smoke.saves_in`)."""
+    anew: str = ""
+    """The checkpoint that the full run goes on from, and this one does not."""
     count: int = 0
     """What the log counts to in so many steps; 0: to their number."""
 
@@ -110,8 +112,19 @@ def changes(
     if words:
         before = config.value(smoke.arguments) or ()
         made[smoke.arguments] = [*before, *(word.replace("{steps}", str(steps)) for word in words)]
+    if resumes(config):
+        made[smoke.resume] = None
     idle = files.idle(config)
     return {key: value for key, value in made.items() if key in config.recipe.by_key and key not in idle}
+
+
+def resumes(config: RunConfig) -> str:
+    """The checkpoint that a run of this config goes on from; "" for none.
+
+    Steps count on from it: max_steps and a share of an epoch are reached at once, and a log shows its step from the first line.
+    """
+    key = config.recipe.data.smoke.resume
+    return config.text(key) if key and config.value(key) is not None and key not in files.idle(config) else ""
 
 
 def shrink(
@@ -134,6 +147,7 @@ def wanted(
         steps, forced and evaluates(config), before, {key: one.source.word for key, one in settings.items()},
         forced, stopped, smoke.evaluated, smoke.failures,
         config.text(smoke.saves_in) if smoke.saves_in and config.value(smoke.saves_in) else "",
+        resumes(config),
         1 if smoke.by_epoch and data else 0,
     )  # fmt: skip
 
@@ -189,6 +203,8 @@ def judge(kept: Wanted, seen: Seen) -> Result:
         return Result(False, tuple(missing))
     seen_words = nt("{n} step seen", "{n} steps seen", kept.steps)
     told = [seen_words if kept.watched else nt("{n} step logged", "{n} steps logged", kept.steps)]
+    if kept.anew:
+        told.append(t("begun anew, not from {checkpoint}", checkpoint=kept.anew))
     if kept.watched or not kept.saves:
         told.append(t("evaluated") if seen.evaluated else t("no evaluation seen, and none can be forced"))
         told.append(t("a checkpoint saved") if seen.saved else t("no checkpoint seen, and none can be forced"))

@@ -34,7 +34,16 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
 }
 """Fields that every recipe's launch reads, by their key, and the types that it can read."""
 _FLAGS = ("use_vllm", "use_lmdeploy", "async_generate")
-_OTHERS = (*_TYPES, *_FLAGS, "eval_strategy", "save_strategy", "val_dataset", "split_dataset_ratio", "deepspeed")
+_OTHERS = (
+    *_TYPES,
+    *_FLAGS,
+    "eval_strategy",
+    "save_strategy",
+    "val_dataset",
+    "split_dataset_ratio",
+    "deepspeed",
+    "vllm_mode",
+)
 """Parts of a batch rule that are no counts."""
 
 

@@ -11,6 +11,8 @@ from prl_tui.core.stacks import Stack
 from prl_tui.i18n import t
 
 RATIO = "split_dataset_ratio"
+DEFAULT = 0.01
+"""The share of ms-swift before 3.6 where none is given."""
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """What is tried in place of a share that leaves too little, on either side."""
 CODES = {"too-few-rows", "eval-rows"}
@@ -21,13 +23,19 @@ def train_rows(config: RunConfig, stack: Stack, rows: int | None) -> int | None:
     """The rows that are left to train on when a share of them is split off for evaluation; None for a wrong share too."""
     if config.wrong(RATIO) and not _has_its_own(config):
         return None
-    ratio = config.value(RATIO) if RATIO in config.settings else None
-    if ratio is None and stack.default_split:
-        ratio = 0.01
-    never = strategies.evaluating(strategies.told(config)) == strategies.NEVER
-    if rows is None or not ratio or never or _has_its_own(config):
+    ratio = _share(config, stack)
+    if not rows or not ratio:
         return rows
-    return rows - int(rows * ratio)
+    return rows - max(int(rows * ratio), 1)  # one row at the least, however small the share: ms-swift 3.3 to 4.6
+
+
+def _share(config: RunConfig, stack: Stack) -> float | None:
+    """What is split off; nothing where validation data is named, or nothing is evaluated (`--eval_strategy no` sets it to 0)."""
+    never = strategies.evaluating(strategies.told(config)) == strategies.NEVER
+    if never or _has_its_own(config):
+        return None
+    ratio: float | None = config.value(RATIO) if RATIO in config.settings else None
+    return DEFAULT if ratio is None and stack.default_split else ratio
 
 
 def val_rows(config: RunConfig, stack: Stack, facts: Facts) -> int | None:
@@ -49,22 +57,23 @@ def nothing_left(config: RunConfig, stack: Stack, rows: int | None) -> Finding |
         return Finding("no-rows", "error", named, t("The data has no rows."), why)
     if rows is None or train_rows(config, stack, rows) != 0:
         return None
-    share = config.text(RATIO)
+    share = config.text(RATIO) if RATIO in config.settings and config.text(RATIO) else DEFAULT
     message = t(
         "{key} {share} leaves none of the {rows} {rows:row|rows} to train on.", key=RATIO, share=share, rows=f"{rows:,}"
     )
-    return Finding("no-rows", "error", RATIO, message, why)
+    return Finding("no-rows", "error", RATIO if RATIO in config.settings else "", message, why)
 
 
-def ways_out(config: RunConfig, works: Callable[[RunConfig], bool]) -> tuple[Fix, ...]:
+def ways_out(config: RunConfig, stack: Stack, works: Callable[[RunConfig], bool]) -> tuple[Fix, ...]:
     """Other shares with which a config works: the preset's, or none, and the nearest of `SHARES`."""
-    now = config.value(RATIO) if RATIO in config.settings else None
-    if not now or config.settings[RATIO].problem or _has_its_own(config):
+    now = _share(config, stack)
+    if not now or RATIO not in config.settings or config.settings[RATIO].problem:
         return ()
     from prl_tui.core import fixes, repairs
 
     field = config.recipe.by_key[RATIO]
-    shares = [repairs.preset_value(config, RATIO) or None, *sorted(SHARES, key=lambda share: abs(share - now))]
+    none = 0 if stack.default_split else None  # not to set it would split off the default
+    shares = [repairs.preset_value(config, RATIO) or none, *sorted(SHARES, key=lambda share: abs(share - now))]
     right = [share for share in dict.fromkeys(shares) if share != now and not values.parse(field, share)[1]]
     return tuple(fixes.as_fix(config, {RATIO: share}) for share in _first(config, right, works))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from prl_tui.core.batch import Batch, Numbers
+from prl_tui.core.batch import RESTARTS, Batch, Numbers, batches
 from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value
 
@@ -70,7 +70,7 @@ def estimate(
 def _logged(rule: str, batch: Batch, schedule: Schedule, rows: int | None) -> int | None:
     if rule != "mmdpo-dpo" or not rows or not batch.world or not batch.per_device or not schedule.epochs:
         return None
-    return int(ceil(ceil(rows / batch.world) / batch.per_device) * schedule.epochs)
+    return int(batches(rows, batch.world, batch.per_device) * schedule.epochs)
 
 
 def _times(strategy: str, total: int | None, every: int | None, per_epoch: int | None) -> int | None:
@@ -91,8 +91,8 @@ def _per_epoch(rule: str, stack: Stack, n: Numbers, batch: Batch, schedule: Sche
     if rule != "grpo" or (n.generations == 1 and stack.accumulation_counts):
         # One answer each: an epoch of plain data parallelism, in which sequence parallel ranks share their rows.
         ranks = max(1, world // n.sequence_parallel)
-        if rule == "mmdpo-dpo":  # the accumulation starts anew with each epoch, and a rest of it is no step
-            return ceil(ceil(rows / world) / batch.per_device) // accumulation
+        if rule in RESTARTS:
+            return batches(rows, world, batch.per_device) // accumulation
         return max(1, ceil(ceil(rows / (batch.per_device * ranks)) / accumulation))
     step = batch.per_device * world
     if not n.generations or not batch.generation_batch or n.generations < 1:

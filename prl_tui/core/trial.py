@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from prl_tui.core import devices, flags
+from prl_tui.core import assess, devices, engine, flags
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import ORDER, Finding, Fix, Report
 from prl_tui.core.plan import build
 from prl_tui.core.signal_names import signal_name
+from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 
-GIB = 2**30
 End = Literal["done", "late", "crashed", "killed", "silent", "unstartable", "cancelled"]
 
 
@@ -62,8 +62,9 @@ def step_words(name: str) -> str:
     }.get(name, name)
 
 
-def findings(config: RunConfig, trial: Trial) -> tuple[Finding, ...]:
-    """The trial's findings, in the order in which they were met."""
+def findings(config: RunConfig, trial: Trial, stack: Stack | None = None) -> tuple[Finding, ...]:
+    """The trial's findings, in the order in which they were met; `stack` where the verdict was by another than the config's."""
+    stack = stack or assess.stack_of(config)
     found: list[Finding] = []
     for step in trial.steps:
         if not step.ok:
@@ -75,15 +76,22 @@ def findings(config: RunConfig, trial: Trial) -> tuple[Finding, ...]:
         elif step.name == "arguments":
             found += _left_over(config, step.found.get("rest", ()))
         elif step.name == "gpus":
-            found += _gpus(config, step)
+            found += _gpus(config, stack, step)
     return (*found, *_ended_early(trial))
 
 
 def joined(report: Report, found: tuple[Finding, ...]) -> Report:
-    """The verdict with the probe's findings; one that says the same as a finding that is there adds nothing."""
-    known = {(finding.code, finding.field) for finding in report.findings}
+    """The verdict with the probe's findings; of two that say the same the worse one stays, the verdict's own where they are alike."""
+    kept = [one for one in report.findings if not any(_worse(other, one) for other in found)]
+    known = {(finding.code, finding.field) for finding in kept}
     new = [finding for finding in found if (finding.code, finding.field) not in known]
-    return replace(report, findings=tuple(sorted((*report.findings, *new), key=lambda one: ORDER[one.severity])))
+    return replace(report, findings=tuple(sorted((*kept, *new), key=lambda one: ORDER[one.severity])))
+
+
+def _worse(one: Finding, other: Finding) -> bool:
+    """They say the same, the first with more weight."""
+    same = (one.code, one.field) == (other.code, other.field)
+    return same and ORDER[one.severity] < ORDER[other.severity]
 
 
 def _ended_early(trial: Trial) -> Iterator[Finding]:
@@ -201,7 +209,7 @@ def _mismatches(config: RunConfig, step: Step) -> Iterator[Finding]:
         yield Finding("shuffle-dataset", "error", "training_env", message, why)
 
 
-def _gpus(config: RunConfig, step: Step) -> Iterator[Finding]:
+def _gpus(config: RunConfig, stack: Stack, step: Step) -> Iterator[Finding]:
     if not step.found.get("cuda"):
         build_ = step.found.get("build")
         message = t("torch in the training environment sees no GPU.")
@@ -221,25 +229,15 @@ def _gpus(config: RunConfig, step: Step) -> Iterator[Finding]:
             nproc=nproc,
         )
         yield Finding("probe-few-gpus", "error", "nproc_per_node", message)
-    yield from _share(config, memory)
+    yield from _share(config, stack, memory, step.found.get("visible"))
 
 
-def _share(config: RunConfig, memory: list[Any]) -> Iterator[Finding]:
+def _share(config: RunConfig, stack: Stack, memory: list[Any], visible: str | None) -> Iterator[Finding]:
     """VLLM takes its share of the whole card and stops where that much is not free; the model takes more before."""
-    key = "vllm_gpu_memory_utilization"
-    share = config.value(key) if key in config.settings and config.value("use_vllm") else None
-    if not isinstance(share, (int, float)):
-        return
-    spec = config.value("cuda_visible_devices")
-    listed = devices.read(spec).entries if spec is not None else ()
-    for index, (free, total) in enumerate(memory):
-        if total and share * total > free:
-            message = t(
-                "vLLM wants {share} of GPU {index} ({wanted} GiB), and {free} GiB are free.",
-                share=config.text(key),
-                index=listed[index] if index < len(listed) else index,
-                wanted=f"{share * total / GIB:.1f}",
-                free=f"{free / GIB:.1f}",
-            )
-            yield Finding("vllm-share", "error", key, message)
-            return
+    own = config.value("cuda_visible_devices")
+    listed = devices.read(own if own is not None else visible).entries
+    units = [
+        engine.Memory(str(listed[index] if index < len(listed) else index), free, total)
+        for index, (free, total) in enumerate(memory)
+    ]
+    yield from engine.too_little(config, engine.generating(config, stack, units), "error")

@@ -367,6 +367,9 @@ def _argument(plan: LaunchPlan, argument: Argument) -> Iterator[str]:
     field = plan.config.recipe.by_key.get(argument.key)
     if field is None:  # a recipe without this shared field
         return
+    if argument.not_alone:
+        yield from bash_words.not_alone(argument)
+        return
     name, flag = name_of(argument.key), literal(argument.flag)
     is_list = field.type in wordlist.TYPES
     value = f'${{{name}[@]+"${{{name}[@]}}"}}' if is_list else f'"${name}"'

@@ -13,7 +13,22 @@ from prl_tui.i18n import t
 def rules(plan: LaunchPlan, stack: Stack) -> list[str]:
     """The lines for the recipe's batch rule; none where it has none."""
     maker = _MAKERS.get(plan.config.recipe.data.batch.rule)
-    return maker(plan, stack) if maker else []
+    return [*(maker(plan, stack) if maker else ()), *_sequence_parallel(plan)]
+
+
+def _sequence_parallel(plan: LaunchPlan) -> list[str]:
+    """As many processes as share a sequence; none may be left over. Source: ms-swift 4.6's device mesh."""
+    if not bash_parts.key(plan, "sequence_parallel_size"):
+        return []
+    told = t(
+        "{variable}=$sequence does not divide the number of processes, $world.",
+        variable=bash_parts.override(plan, "sequence_parallel_size"),
+    )
+    return [
+        f"world=$(( {bash_parts.number(plan, 'nproc_per_node', '0')} * {bash_parts.number(plan, 'nnodes', '1')} ))",
+        f"sequence={bash_parts.number(plan, 'sequence_parallel_size', '1')}",
+        *bash_parts.refuse("(( world > 0 && sequence > 1 && world % sequence != 0 ))", told),
+    ]
 
 
 def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
@@ -50,11 +65,6 @@ def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
         f'  fail "{told}"',
         "fi",
     ]
-    if bash_parts.key(plan, "sequence_parallel_size"):
-        variable = bash_parts.override(plan, "sequence_parallel_size")
-        told = t("{variable}=$sequence is more than the number of processes, $world.", variable=variable)
-        lines.append(f"sequence={bash_parts.number(plan, 'sequence_parallel_size', '1')}")
-        lines += bash_parts.refuse("(( world > 0 && sequence > world ))", told)
     return lines + _evaluation(plan, stack)
 
 

@@ -144,13 +144,21 @@ def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
         told = t("{processes}: DeepSpeed needs as many processes as visible GPUs ($visible).", processes=processes)
         test = f"[[ $rollout == false && -n ${bash_parts.var(plan, 'deepspeed')} ]] && {known} && (( visible > processes ))"
         lines += bash_parts.refuse(test, told)
-    if bash_parts.key(plan, "vllm_tensor_parallel_size"):
-        variable = bash_parts.override(plan, "vllm_tensor_parallel_size")
-        told = t("{variable}=$tensor: the number of processes, $processes, is not a multiple of it.", variable=variable)
-        lines.append(f"tensor={bash_parts.number(plan, 'vllm_tensor_parallel_size', '1')}")
-        placed = "[[ $rollout == false ]] && " if stack.infer_workers else ""  # workers have rules of their own
-        lines += bash_parts.refuse(f"{placed}(( processes > 0 && tensor > 1 && processes % tensor != 0 ))", told)
+    if bash_parts.key(plan, "vllm_tensor_parallel_size") and not stack.infer_workers:  # workers have rules of their own
+        lines += _tensor_parallel(plan, vllm)
     return lines
+
+
+def _tensor_parallel(plan: LaunchPlan, vllm: str) -> list[str]:
+    """The ranks that share one engine; `vllm` is the test for engines in the job. Source: ms-swift 4.6's rollout_mixin.py."""
+    variable, mode = bash_parts.override(plan, "vllm_tensor_parallel_size"), bash_parts.var(plan, "vllm_mode")
+    own = f" && [[ ${mode} != server ]]" if mode else ""
+    told = t("{variable}=$tensor: the number of processes, $world, is not a multiple of it.", variable=variable)
+    return [
+        f"world=$(( processes * {bash_parts.number(plan, 'nnodes', '1')} ))",
+        f"tensor={bash_parts.number(plan, 'vllm_tensor_parallel_size', '1')}",
+        *bash_parts.refuse(f"{vllm}{own} && (( world > 0 && tensor > 1 && world % tensor != 0 ))", told),
+    ]
 
 
 def _placement(plan: LaunchPlan) -> list[str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from prl_tui.core.plan import Argument
+from prl_tui.export.shell import name_of
+
 SPLIT = [
     "split() { # VARIABLE TEXT: sets found to the words of a text with a shell's quotes; nothing in it is expanded",
     "  local word='' some=false mode='' at char",
@@ -69,3 +74,13 @@ FREE = [
     "  done",
     "}",
 ]
+
+
+def not_alone(argument: Argument) -> Iterator[str]:
+    """A person's own words, without those that need several processes where there is one."""
+    nodes, processes = (f"${{{name_of(key)}:-{unset}}}" for key, unset in (("nnodes", 1), ("nproc_per_node", 2)))
+    name, words = name_of(argument.key), " | ".join(argument.not_alone)
+    yield f'for word in ${{{name}[@]+"${{{name}[@]}}"}}; do'
+    yield f"  case $word in {words}) if (( {nodes} * {processes} < 2 )); then continue; fi ;; esac"
+    yield '  command+=("$word")'
+    yield "done"

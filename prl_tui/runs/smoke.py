@@ -58,12 +58,22 @@ def watched_words(config: RunConfig, steps: int) -> str:
     return told
 
 
+def anew_words(wanted: Wanted) -> str:
+    """That a smoke test does not go on from the checkpoint that its full run goes on from; "" where there is none."""
+    if not wanted.anew:
+        return ""
+    return t(
+        "The smoke test begins anew, not from {checkpoint}: its steps count from 0. The full run goes on from there.",
+        checkpoint=wanted.anew,
+    )
+
+
 def record(wanted: Wanted) -> dict[str, Any]:
     """Plain data for a run's record."""
     return {"steps": wanted.steps, "evaluates": wanted.evaluates, "before": dict(wanted.before),
             "sources": dict(wanted.sources), "saves": wanted.saves, "watched": wanted.watched,
             "evaluated": wanted.evaluated, "failures": list(wanted.failures), "saves_in": wanted.saves_in,
-            "count": wanted.count}  # fmt: skip
+            "anew": wanted.anew, "count": wanted.count}  # fmt: skip
 
 
 def kept(info: Mapping[str, object] | object) -> Wanted | None:
@@ -86,6 +96,7 @@ def kept(info: Mapping[str, object] | object) -> Wanted | None:
         str(data.get("evaluated") or ""),
         tuple(str(one) for one in failures) if isinstance(failures, list) else (),
         str(data.get("saves_in") or ""),
+        str(data.get("anew") or ""),
         count if isinstance(count := data.get("count"), int) else 0,
     )
 

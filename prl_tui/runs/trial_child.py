@@ -317,7 +317,8 @@ def look_at_gpus(order: dict[str, Any]) -> dict[str, object]:  # noqa: ARG001
         except RuntimeError:
             free, total = 0, 0
         memory.append([free, total])
-    return {"cuda": True, "build": torch.version.cuda or "", "memory": memory}
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return {"cuda": True, "build": torch.version.cuda or "", "memory": memory, "visible": visible}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from prl_tui import reasons
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Report
 from prl_tui.core.plan import LaunchPlan, build
+from prl_tui.core.stacks import Stack
 from prl_tui.core.trial import HINDERS
 from prl_tui.i18n import t
 from prl_tui.machine import paths
@@ -103,11 +104,11 @@ class Launching:
 
     def _probe(self, session: Session, made: Probe, then: Callable[[], None] | None = None) -> None:
         """Try the program, on a thread; `then` follows if nothing was found against it."""
-        plan = session.verdict.plan
+        plan, stack = session.verdict.plan, session.verdict.report.stack
         session.begin_probe(made)
 
         def work() -> None:
-            found = _run(plan, made)
+            found = _run(plan, made, stack)
             if not made.cancelled.is_set():
                 self._app.call_later(self._probed, session, made, found, then)
 
@@ -190,7 +191,7 @@ class Launching:
             try:
                 gpus = facts.gpus or () if facts is not None else ()
                 job = (
-                    _short(report, facts)
+                    _short(report, facts, note)
                     if smoke and facts is not None
                     else plans.job(plan, paths.here(), total=total, gpus=gpus)
                 )
@@ -224,22 +225,23 @@ def _passed(made: Probe, left: Finding | None) -> str:
     return t("Imports and command are fine, and a launch here is not possible yet. {reason}", reason=left.message)
 
 
-def _short(report: Report, facts: Facts) -> Job:
-    """The job of a smoke test; its own log says how long it is."""
+def _short(report: Report, facts: Facts, note: Callable[[str], None]) -> Job:
+    """The job of a smoke test; its own log says how long it is. `note` is told where it is not as the full run is."""
     from prl_tui.runs import plans
     from prl_tui.runs import smoke as smokes
 
     config, wanted = smokes.prepare(report, facts, SMOKE_STEPS, paths.here())
+    if wanted.anew:
+        note(smokes.anew_words(wanted))
     return plans.job(build(config), paths.here(), more={smokes.KEY: smokes.record(wanted)}, gpus=facts.gpus or ())
 
 
-def _run(plan: LaunchPlan, made: Probe) -> tuple[Finding, ...]:
+def _run(plan: LaunchPlan, made: Probe, stack: Stack) -> tuple[Finding, ...]:
     from prl_tui.core import trial as trials
     from prl_tui.runs import trial
 
     def tell(step: str) -> None:
         made.step = step
 
-    return trials.findings(
-        made.config, trial.run(plan, paths.here(), on_step=tell, cancelled=made.cancelled, gpus=made.gpus)
-    )
+    tried = trial.run(plan, paths.here(), on_step=tell, cancelled=made.cancelled, gpus=made.gpus)
+    return trials.findings(made.config, tried, stack)

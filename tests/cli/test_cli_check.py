@@ -51,6 +51,8 @@ def one_sentence(result: object, code: int = 2) -> str:
         (["check", "prl-grpo", "--nonsense"], 2),
         (["check", "prl-grpo", "--set", "num_generations"], 2),
         (["check", "prl-grpo", "--stack", "swift-9"], 2),
+        (["launch", "demo/two-ranks", "--stack", "zzz", "--dry-run"], 2),
+        (["launch", "demo/two-ranks", "--stack", "zzz", "--smoke", "2"], 2),
         (["logs", "nothing"], 3),
         (["stop", "last"], 3),
         (["--version"], 0),

@@ -9,6 +9,7 @@ from prl_tui.core import words as text
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, GpuUse
 from prl_tui.core.plan import build
+from prl_tui.core.value import replace
 
 CATALOG = catalog.load()
 GIB = 2**30
@@ -97,6 +98,50 @@ def test_vllms_share_against_free_memory() -> None:
     assert dict(found.fixes[0].changes) == {"vllm_gpu_memory_utilization": 0.62}
 
 
+def box(*full: int, count: int = 8) -> tuple[GpuUse, ...]:
+    """GPUs of 80 GiB, those named with 10 GiB left and the others all free."""
+    return tuple(GpuUse(index, f"GPU-{index}", (10 if index in full else 80) * GIB, 80 * GIB) for index in range(count))
+
+
+# ms-swift 3.3.0's grpo_trainer.py takes get_device(idx) for idx in range(get_device_count() − num_infer_workers, …); 3.5.3's
+# and 4.6.0's prepare_vllm the rank's own GPU, and with vllm_mode server there is no engine in the job.
+@pytest.mark.parametrize(
+    ("source", "values", "around", "full", "named"),
+    [
+        ("prl-grpo/six-gpu", {}, {}, (0, 1, 2), ""),
+        ("prl-grpo/six-gpu", {}, {}, (4,), "4"),
+        ("prl-grpo/six-gpu", {"num_infer_workers": 1}, {}, (4,), ""),
+        ("prl-grpo/six-gpu", {"cuda_visible_devices": "5,4,3,2,1,0"}, {}, (1,), "1"),
+        ("prl-grpo/six-gpu", {"cuda_visible_devices": None}, {}, (7,), "7"),
+        ("prl-grpo/standard-4gpu", {}, {}, (3,), "3"),
+        ("swift-grpo/colocate-2gpu", {"cuda_visible_devices": None}, {"CUDA_VISIBLE_DEVICES": "0,1"}, (7,), ""),
+        ("swift-grpo/colocate-2gpu", {"cuda_visible_devices": None}, {"CUDA_VISIBLE_DEVICES": "0,1"}, (1,), "1"),
+        ("swift-grpo/colocate-2gpu", {"cuda_visible_devices": None}, {}, (7,), ""),
+        ("swift-grpo/colocate-2gpu", {"vllm_mode": "server"}, {}, (0, 1), ""),
+    ],
+)
+def test_vllms_share_is_of_the_gpus_that_it_runs_on(
+    source: str, values: dict[str, object], around: dict[str, str], full: tuple[int, ...], named: str
+) -> None:
+    report = checks.check(config(source, **values), Facts(node_gpus=8, gpus=box(*full), inherited=around))
+    found = [one.message for one in report.findings if one.code == "vllm-share"]
+    assert len(found) == bool(named)
+    assert all(f"of GPU {named} " in message for message in found)
+
+
+def test_the_share_that_is_offered_fits_on_the_fullest_gpu() -> None:
+    one = config("prl-grpo/standard-4gpu")
+    gpus = (*box(count=1), *(replace(gpu, free_bytes=(30 - 8 * gpu.index) * GIB) for gpu in box()[1:4]))
+    found = finding("vllm-share", one, Facts(node_gpus=4, gpus=gpus))
+    mended = one.with_values(found.fixes[0].changes, Source.FIX)
+    assert "vllm-share" not in {entry.code for entry in checks.check(mended, Facts(node_gpus=4, gpus=gpus)).findings}
+
+
+def test_engines_beside_the_ranks_are_among_the_gpus_of_a_launch_without_a_list() -> None:
+    taken = engine.takes(config("prl-grpo/six-gpu", cuda_visible_devices=None), box())
+    assert [gpu.index for gpu in taken] == [0, 1, 2, 5, 6, 7]
+
+
 def test_a_busy_gpu_offers_free_ones() -> None:
     gpus = tuple(GpuUse(index, f"GPU-{index}", None, None, "alice python" if index < 2 else "") for index in range(4))
     found = finding("gpu-busy", config("prl-grpo/standard-2gpu"), Facts(node_gpus=4, gpus=gpus))
@@ -169,8 +214,18 @@ def test_layouts_that_run(values: dict[str, object]) -> None:
             "vllm-one-gpu-each",
         ),  # ms-swift 3.6: "GRPO with vLLM is not compatible with `device_map`"
         ({"vllm_tensor_parallel_size": 3}, "tensor-parallel-divides"),
+        # 4.6.0, three ranks: rank 2 is in no group, "IndexError" in device_mesh.get_group; two ranks run
+        (
+            {
+                "nproc_per_node": 3,
+                "cuda_visible_devices": "0,1,2",
+                "sequence_parallel_size": 2,
+                "num_generations": 6,
+            },
+            "sequence-parallel-divides",
+        ),
         ({"use_vllm": False, "vllm_mode": None, "nproc_per_node": 2, "deepspeed": "zero2"}, "sharding-one-gpu-each"),
-        ({"sequence_parallel_size": 8}, "sequence-parallel-exceeds"),
+        ({"sequence_parallel_size": 8}, "sequence-parallel-divides"),
         ({"generation_batch_size": 24}, "generation-batch-divides"),
         ({"generation_batch_size": 32, "steps_per_generation": 4}, "generation-batch-agrees"),
         ({"steps_per_generation": "0"}, "steps-per-generation-positive"),
@@ -178,6 +233,24 @@ def test_layouts_that_run(values: dict[str, object]) -> None:
 )
 def test_layouts_and_batches_of_ms_swift_4(values: dict[str, object], code: str) -> None:
     finding(code, config("swift-grpo/colocate-4gpu", **values))
+
+
+# ms-swift 4.6.0 and the 3.5.3 to 4.3.0 wheels: without vLLM "set vllm_tensor_parallel_size to 1 since use_vllm false"; a
+# server's engines are its own; colocated, accelerator.num_processes of all nodes is divided (rollout_mixin.py).
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"use_vllm": False, "vllm_mode": None, "vllm_tensor_parallel_size": 3},
+        {"vllm_mode": "server", "vllm_tensor_parallel_size": 3},
+        {
+            "nproc_per_node": 3, "cuda_visible_devices": "0,1,2", "nnodes": 2, "vllm_tensor_parallel_size": 2,
+            "num_generations": 6, "master_addr": "10.0.0.1",
+        },
+    ],
+)  # fmt: skip
+def test_tensor_parallel_is_for_the_ranks_that_share_an_engine(values: dict[str, object]) -> None:
+    codes = {one.code for one in checks.check(config("swift-grpo/colocate-4gpu", **values)).findings}
+    assert "tensor-parallel-divides" not in codes
 
 
 def test_both_batch_fields_are_refused_before_4_4() -> None:

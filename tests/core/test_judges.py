@@ -66,8 +66,11 @@ JUDGES = [("swift46", "swift-4.4", False), ("swift35", "swift-3.5", True), ("swi
 
 def explained(row: Row) -> bool:
     """Values that no person means, which a trainer happens to let through and we refuse: answers, evaluation batches
-    or accumulations below 1."""
-    return row["accepted"] and (row["ng"] < 0 or row["ebs"] < 1 or row["ga"] == 0)
+    or accumulations below 1. And ranks that are in no sequence parallel group: the judge is rank 0, which is in one; started
+    as three ranks with sequence_parallel_size 2, ms-swift 4.6.0 ended with rank 2's IndexError in device_mesh.get_group.
+    """
+    left_over = row["world"] % (row.get("sp") or 1) != 0
+    return row["accepted"] and (row["ng"] < 0 or row["ebs"] < 1 or row["ga"] == 0 or left_over)
 
 
 @pytest.mark.parametrize(("name", "stack", "split"), JUDGES)

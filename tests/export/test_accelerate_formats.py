@@ -15,6 +15,7 @@ import yaml
 from prl_tui.core import catalog, plan, seal
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS, fitting
+from tests.export.scripts import Bench, script
 
 RECIPES = catalog.load().recipes
 ONE = resolve(RECIPES["minionerec-rl"], "four-gpu")
@@ -131,3 +132,29 @@ def test_deepspeed_reads_its_settings(stage: int, tmp_path: Path) -> None:
     words = [PYTHON, "-c", JUDGE, str(tmp_path / "deepspeed.json")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert f"READ {stage} " in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "around"),
+    [
+        ({"nproc_per_node": 1}, {}),
+        ({"nproc_per_node": 1}, {"PRL_NPROC_PER_NODE": "2"}),
+        ({"nproc_per_node": 2}, {"PRL_NPROC_PER_NODE": "1"}),
+        ({"nproc_per_node": 1, "launcher_arguments": ["--multi-gpu", "--max_restarts", "1"]}, {}),
+        ({"nproc_per_node": 1, "nnodes": 2, "master_addr": "10.0.0.1"}, {}),
+        ({}, {}),
+    ],
+)
+def test_one_process_is_not_started_as_several_gpus(
+    bench: Bench, values: dict[str, object], around: dict[str, str]
+) -> None:
+    """The judge is accelerate 1.15.0: "You need to use at least 2 processes to use `--multi_gpu`." for one."""
+    launch = pytest.importorskip("accelerate.commands.launch", reason="needs accelerate")
+    one = resolve(RECIPES["custom"], "accelerate").with_values(values, Source.SET)
+    outcome = bench.run(script(one), **around)
+    assert outcome.code == 0, outcome.err
+    assert outcome.argv is not None
+    if not around:
+        assert outcome.argv == list(plan.build(one).argv)
+    args, _, _ = launch._validate_launch_command(launch.launch_command_parser().parse_args(outcome.argv[2:]))
+    assert bool(args.multi_gpu) == (args.num_processes > 1)

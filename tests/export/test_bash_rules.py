@@ -101,6 +101,7 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
         PRL_PER_DEVICE_EVAL_BATCH_SIZE=SMALL, PRL_GRADIENT_ACCUMULATION_STEPS=SMALL, PRL_CUDA_VISIBLE_DEVICES=GPUS,
         PRL_STEPS_PER_GENERATION=SMALL, PRL_GENERATION_BATCH_SIZE=st.integers(0, 64), PRL_NUM_GENERATIONS_EVAL=SMALL,
         PRL_SEQUENCE_PARALLEL_SIZE=st.integers(1, 5), PRL_USE_VLLM=st.sampled_from(["true", "false"]),
+        PRL_NNODES=st.integers(1, 3), PRL_VLLM_MODE=st.sampled_from(["", "colocate", "server"]),
         PRL_VLLM_TENSOR_PARALLEL_SIZE=st.integers(1, 4), PRL_DEEPSPEED=st.sampled_from(["zero2", "zero3"]),
         PRL_USE_CPU=st.sampled_from(["true", "false"]),
         PRL_EVAL_STRATEGY=st.sampled_from(["no", "steps"]), PRL_SPLIT_DATASET_RATIO=st.sampled_from(["0", "0.00", "0e0", "0.01"]),
@@ -108,6 +109,27 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
     st.sampled_from(["", "swift-3.3-prl", "swift-3.4", "swift-3.5", "swift-3.12"]),
 )  # fmt: skip
 @example({"PRL_USE_VLLM": "false"}, "")
+@example(
+    {
+        "PRL_NPROC_PER_NODE": "3",
+        "PRL_CUDA_VISIBLE_DEVICES": "0,1,2",
+        "PRL_SEQUENCE_PARALLEL_SIZE": "2",
+        "PRL_NUM_GENERATIONS": "6",
+    },
+    "",
+)
+@example({"PRL_USE_VLLM": "false", "PRL_VLLM_MODE": "", "PRL_VLLM_TENSOR_PARALLEL_SIZE": "3"}, "")
+@example({"PRL_VLLM_MODE": "server", "PRL_VLLM_TENSOR_PARALLEL_SIZE": "3"}, "")
+@example(
+    {
+        "PRL_NPROC_PER_NODE": "3",
+        "PRL_CUDA_VISIBLE_DEVICES": "0,1,2",
+        "PRL_NNODES": "2",
+        "PRL_NUM_GENERATIONS": "6",
+        "PRL_VLLM_TENSOR_PARALLEL_SIZE": "2",
+    },
+    "",
+)
 @example({"PRL_USE_CPU": "true", "PRL_CUDA_VISIBLE_DEVICES": "0"}, "")
 @example({"PRL_USE_CPU": "false", "PRL_CUDA_VISIBLE_DEVICES": "0"}, "")
 @example({"PRL_SPLIT_DATASET_RATIO": "0.00", "PRL_PER_DEVICE_EVAL_BATCH_SIZE": "1"}, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prl_tui.core import checks
+from prl_tui.core.config import Source
 from prl_tui.core.findings import Facts
 from tests.recipes.goldens import config
 
@@ -66,3 +67,19 @@ def test_safe_mm_dpo_updates_where_an_accumulation_ends_within_an_epoch(rows, st
     found = checks.check(config(*mmdpo("safe-mm-dpo", 2, 2, 2)), Facts(rows=rows))
     assert found.steps.total == steps
     assert ("no-update" in [f.code for f in found.findings]) == (steps == 0)
+
+
+@pytest.mark.parametrize(("rows", "steps"), [(20, 0), (100, 9), (101, 9), (32, 3)])
+def test_the_vlm_trainer_updates_where_an_accumulation_ends_within_an_epoch(rows, steps):
+    # VLM: `(step + 1) % accumulation_steps == 0` with step from 0 in each epoch: ceil(ceil(rows / 2) / 4) // 4 of them, thrice.
+    case = "vlm-sft", "two-gpu", {"epochs": 3, "accumulation_steps": 4, "config_source": "generate"}
+    found = checks.check(config(*case), Facts(rows=rows))
+    assert found.steps.total == steps
+    errors = [finding for finding in found.findings if finding.severity == "error"]
+    assert [finding.code for finding in errors] == (["no-update"] if steps == 0 else [])
+    for error in errors:
+        assert error.fixes
+        for fix in error.fixes:
+            mended = checks.check(found.config.with_values(fix.changes, Source.FIX), Facts(rows=rows))
+            assert mended.ok
+            assert mended.steps.total

@@ -103,6 +103,26 @@ def test_all_of_it_passes() -> None:
     assert smoke.judge(Wanted(3, False, {}, {}), replace(SEEN, evaluated=False)).passed
 
 
+@pytest.mark.parametrize(("name", "key"), [
+    (recipe.name, key) for recipe in RECIPES.values() for key in ("resume", "resume_from_checkpoint") if key in recipe.by_key
+])  # fmt: skip
+def test_a_smoke_test_begins_anew_and_its_full_run_resumes(name: str, key: str, tmp_path: Path) -> None:
+    """transformers' max_steps and ms-swift's are of the whole run: from checkpoint-2000, `--max_steps 5` ends at once."""
+    files = {field.key: "rows.csv" for field in RECIPES[name].fields if field.glob}
+    full = config_of(name, **files, **{key: "output/checkpoint-2000"})
+    short, kept = smoke.shrink(full, 5), smoke.wanted(full, 5)
+    assert short.value(key) is None
+    (tmp_path / "rows.csv").touch()
+    info = dict(plans.job(build(short), tmp_path, {"PATH": ""}, more={smokes.KEY: smokes.record(kept)}).info)
+    assert smokes.kept(info) == kept
+    promoted = smokes.promoted(info, plans.config_of(info, full.baseline()))
+    assert promoted is not None
+    assert build(promoted).argv == build(full).argv
+    assert "begun anew, not from output/checkpoint-2000" in smoke.judge(kept, Seen(0, 5, 5, True, True)).reasons
+    assert "not from output/checkpoint-2000" in smokes.anew_words(kept)
+    assert smokes.anew_words(smoke.wanted(config_of(name), 5)) == ""
+
+
 WATCHED = Wanted(3, False, {}, {}, saves=False, watched=True)
 
 
@@ -225,6 +245,23 @@ def test_the_demo_is_smoke_tested_and_promoted(cli, tmp_path: Path) -> None:
     assert full.out == cli("launch", "demo", "--dry-run", *words).out
     again = cli("launch", started.out.strip(), "--promote", "--detach")
     assert "step 6/6" in cli("watch", again.out.strip(), "--plain").out
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_resumed_demo_runs_all_steps_of_its_smoke_test_and_resumes_when_promoted(cli, tmp_path: Path) -> None:
+    words = ["--set", f"output_dir={tmp_path / 'out'}"]
+    first = cli("launch", "demo", "--foreground", *words, "--set", "max_steps=4", "--set", "save_steps=4")
+    assert first.code == 0
+    [checkpoint] = (tmp_path / "out").glob("**/checkpoint-4")
+    words += ["--set", f"resume_from_checkpoint={checkpoint}", "--set", "max_steps=6"]
+    started = cli("launch", "demo", "--smoke", "3", "--detach", *words)
+    assert f"begins anew, not from {checkpoint}" in started.err
+    watched = cli("watch", started.out.strip(), "--plain")
+    assert f"✓ smoke test passed: 3 steps logged; begun anew, not from {checkpoint}; evaluated" in watched.out
+    assert "step 3/3" in watched.out
+    full = cli("launch", started.out.strip(), "--promote", "--dry-run")
+    assert full.out == cli("launch", "demo", "--dry-run", *words).out
 
 
 @pytest.mark.slow

@@ -272,6 +272,32 @@ def test_a_probe_s_finding_that_is_known_already_is_not_told_twice() -> None:
     assert joined.findings[0] == one
 
 
+def test_a_probe_s_error_is_told_where_the_box_only_warned() -> None:
+    """NVML looks minutes before; what torch sees in the environment is what vLLM will see (its own check at the start)."""
+    report = checks.check(config_of())
+    warned = Finding("vllm-share", "warning", "vllm_gpu_memory_utilization", "before")
+    report = trials.joined(report, (warned,))
+    error = Finding("vllm-share", "error", "vllm_gpu_memory_utilization", "now")
+    joined = trials.joined(report, (error,))
+    assert [one for one in joined.findings if one.code == "vllm-share"] == [error]
+    assert [one for one in trials.joined(joined, (warned,)).findings if one.code == "vllm-share"] == [error]
+
+
+def test_the_probe_measures_the_share_where_vllm_runs() -> None:
+    """PRL's fork of ms-swift 3.3: three ranks, engines on the last three of six GPUs."""
+    full, free = [10 << 30, 80 << 30], [80 << 30, 80 << 30]
+    first = Trial("done", (Step("gpus", found={"cuda": True, "memory": [full] * 3 + [free] * 3}),))
+    assert trials.findings(config_of(preset="six-gpu"), first) == ()
+    last = Trial("done", (Step("gpus", found={"cuda": True, "memory": [free] * 5 + [full], "visible": "2,3,4,5,6,7"}),))
+    (found,) = trials.findings(config_of(preset="six-gpu"), last)
+    assert "of GPU 5 " in found.message
+    own = config_of(preset="six-gpu").with_values({"cuda_visible_devices": None}, Source.SET)
+    (found,) = trials.findings(own, last)
+    assert (found.code, found.severity) == ("vllm-share", "error")
+    assert "of GPU 7 " in found.message
+    assert dict(found.fixes[0].changes) == {"vllm_gpu_memory_utilization": 0.12}
+
+
 def custom(**values: object) -> RunConfig:
     recipe = catalog.load().recipes["custom"]
     unset = {"script": None, "training_env": "this"}
