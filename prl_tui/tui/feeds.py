@@ -87,6 +87,9 @@ TURN = 0.25
 CALM = 3.0
 """Seconds without news after which it is looked at half as often."""
 
+RETRY, RETRY_MOST = 5.0, 60.0
+"""Seconds after a fault of our own until the next try: the first, doubled each time up to the second."""
+
 
 @dataclass
 class RunFeed:
@@ -119,6 +122,19 @@ class RunFeed:
         self._over.set()
 
     def _follow(self) -> None:
+        """Read on, also after a fault of our own: it is told in the run's place, and tried again ever more rarely."""
+        pause = RETRY
+        while not self._over.is_set():
+            try:
+                self._read()
+                return
+            except Exception as fault:
+                self._latest, self._seats = overview.unread(self.folder, fault), Seats()
+            self._over.wait(pause)
+            pause = min(2 * pause, RETRY_MOST)
+
+    def _read(self) -> None:
+        """Until the end of the run has been read, or nobody wants to know any more."""
         reading, news = overview.reader(self.folder), time.monotonic()
         watch = None if isinstance(self.folder, BareRun) else SeatWatch(self.folder)
         try:
