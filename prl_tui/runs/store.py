@@ -17,6 +17,7 @@ from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs import lock, records
 from prl_tui.runs.folder import RunFolder, last_word, number
+from prl_tui.runs.place import here
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.runs.stop import leftovers, let_go
 
@@ -149,12 +150,35 @@ def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
 
 
 def why_kept(folder: RunFolder) -> Kept | None:
-    """Why a run may not be deleted: it lives, or may live elsewhere, or processes outlived it."""
+    """Why a run may not be deleted: it lives, or may live elsewhere, or processes outlived it.
+
+    A run of another place counts as ended only by its own record of that: no clock and no lock of here proves it.
+    """
     seen = status(folder)
     if seen.state in ALIVE or (not seen.unwritten and lock.held(folder.path / records.LOCK)):
         return Kept(t("Run {id} is alive; stop it first", id=folder.id))
+    if seen.state == "unknown" and (host := _other_place(folder)) is not None:
+        return Kept(
+            t(
+                "Run {id} is of {host}, and nothing tells that it has ended: delete it there, or, where you are sure, "
+                "remove its folder {path} yourself",
+                id=folder.id,
+                host=host,
+                path=folder.path,
+            )
+        )
     if leftovers(folder):
         return Kept(t("Processes of run {id} are still alive; prl-tui sweep ends them", id=folder.id))
+    return None
+
+
+def _other_place(folder: RunFolder) -> str | None:
+    """The host of a run that was not started in this place, as far as its records tell; None for one of here."""
+    for name in (records.STATE, records.RUN):
+        record = records.read_record(folder.path / name)
+        told = {key: record[key] for key in here() if key in record} if isinstance(record, dict) else {}
+        if told:
+            return None if all(here()[key] == value for key, value in told.items()) else str(told.get("host") or "–")
     return None
 
 
