@@ -10,6 +10,7 @@ from pathlib import Path
 
 from prl_tui import regular
 from prl_tui.cli import failing, running, streams
+from prl_tui.cli.doubt import Doubt
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.cli.screen import shown
 from prl_tui.i18n import t
@@ -202,13 +203,14 @@ def _code_of(one: Overview, goal: Goal | None) -> int:
 def _looks(folder: RunFolder, wait: bool) -> Iterator[tuple[Overview, tuple[MetricRow, ...]]]:
     """The run and its newest rows, again and again, until it has ended; the last look has everything.
 
-    `wait`: also for more of a log whose end nobody knows.
+    `wait`: also for more of a log whose end nobody knows. A run that is not heard of is waited for (`Doubt`).
     """
-    reading = overview.reader(folder)
+    reading, doubt = overview.reader(folder), Doubt(folder)
     try:
         while True:
             one = overview.describe(folder, reading.poll())
-            if one.status.state not in ALIVE and not (wait and isinstance(folder, BareRun)):
+            more = wait if isinstance(folder, BareRun) else doubt.goes_on(one.status)
+            if not more:
                 view = reading.poll(ended=True)
                 while view.behind:
                     view = reading.poll(ended=True)

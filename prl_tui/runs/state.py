@@ -53,6 +53,9 @@ Reading = Literal["whole", "read", "cut"]
 ALIVE: frozenset[State] = frozenset({"starting", "running", "stopping", "elsewhere"})
 """States in which processes of the run must be expected."""
 
+OVER: frozenset[State] = frozenset({"finished", "finished-with-exit-error", "failed", "stopped", "lost"})
+"""States in which a run has ended for certain; one that is `unknown` may be heard of again."""
+
 _SILENT = 2 * records.HEARTBEAT_FRESH
 """Seconds without a heartbeat after which a supervisor that holds the lock counts as stuck."""
 

@@ -15,7 +15,7 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.seats import Seats, SeatWatch
-from prl_tui.runs.state import ALIVE
+from prl_tui.runs.state import OVER
 from prl_tui.telemetry.quiet import USUAL, Patience
 
 
@@ -84,6 +84,8 @@ CLAIMS_EVERY = 1.0
 """Seconds between two looks at what runs have reserved."""
 TURN = 0.25
 """Seconds between two looks at a run that lives."""
+UNHEARD = 30.0
+"""Seconds without news after which what a run of another place has not written to its end is taken as it is."""
 CALM = 3.0
 """Seconds without news after which it is looked at half as often."""
 
@@ -93,7 +95,7 @@ RETRY, RETRY_MOST = 5.0, 60.0
 
 @dataclass
 class RunFeed:
-    """Follows one run until its end has been read."""
+    """Follows one run until its end has been read; one of which nobody knows whether it goes on is looked at again."""
 
     folder: RunFolder
     patience: Patience = USUAL
@@ -135,13 +137,13 @@ class RunFeed:
 
     def _read(self) -> None:
         """Until the end of the run has been read, or nobody wants to know any more."""
-        reading, news = overview.reader(self.folder), time.monotonic()
+        reading, news, unheard = overview.reader(self.folder), time.monotonic(), False
         watch = None if isinstance(self.folder, BareRun) else SeatWatch(self.folder)
         try:
             while not self._over.is_set():
-                view = reading.poll()
+                view = reading.poll(ended=unheard)
                 one = overview.describe(self.folder, view, self.patience)
-                if one.status.state not in ALIVE and not isinstance(self.folder, BareRun):  # that one may still grow
+                if one.status.state in OVER:
                     view = reading.poll(ended=True)
                     while view.behind and not self._over.is_set():
                         view = reading.poll(ended=True)
@@ -152,6 +154,7 @@ class RunFeed:
                 if watch is not None:
                     self._seats = watch.poll(len(view.ranks))
                 calm = time.monotonic() - news > CALM
+                unheard = watch is not None and one.status.state == "unknown" and time.monotonic() - news > UNHEARD
                 self._over.wait(0.0 if view.behind else 2 * TURN if calm else TURN)
         finally:
             reading.close()
