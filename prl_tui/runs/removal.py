@@ -53,7 +53,8 @@ def _delete_others(folder: Path) -> OSError | None:
     def failed(_do: object, path: str, fault: tuple[type[BaseException], BaseException, object]) -> None:
         error = fault[1]
         if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-            found.append(OSError(error.errno, error.strerror, path))  # its own name is relative to a descriptor
+            error.filename = path  # its own is relative to a descriptor
+            found.append(error)
 
     try:
         with os.scandir(folder) as entries:
