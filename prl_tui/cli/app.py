@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from prl_tui.cli import streams
 from prl_tui.cli.exits import CommandError, Exit
-from prl_tui.cli.screen import app_class
+from prl_tui.cli.screen import shown
 from prl_tui.i18n import t
 
 
@@ -15,11 +14,9 @@ def app(args: object) -> int:  # noqa: ARG001
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         told = t("the app needs a terminal; `prl-tui --help` lists what works without one.")
         raise CommandError(told, Exit.IMPOSSIBLE)
-    screen = app_class()()
-    with streams.as_they_were():
-        screen.run()
-    if screen.return_code:
-        return Exit.IMPOSSIBLE  # Textual has told why
+    screen, well = shown()
+    if not well:
+        return Exit.IMPOSSIBLE
     if screen.watched is not None:
         from prl_tui.cli import watching
 

@@ -7,9 +7,9 @@ import importlib.util
 import os
 import sys
 
-from prl_tui.cli import running, sources, streams, watching
+from prl_tui.cli import running, sources, watching
 from prl_tui.cli.exits import CommandError, Exit
-from prl_tui.cli.screen import app_class
+from prl_tui.cli.screen import shown
 from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.i18n import t
@@ -39,7 +39,7 @@ def demo(args: argparse.Namespace) -> int:
     folder = running.begin(running.job_of(report))
     if args.plain or not sys.stdout.isatty():
         return watching.follow_plain(folder)
-    with streams.as_they_were():
-        code = app_class()(watch=folder, leave_when_done=True).run()
+    screen, well = shown(watch=folder, leave_when_done=True)
     watching.tell_after(folder)
-    return Exit.OK if code is None else code
+    code = screen.return_value
+    return Exit.IMPOSSIBLE if not well else Exit.OK if code is None else code

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prl_tui.cli import running
+from prl_tui.cli.doubt import Doubt
 from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs.folder import RunFolder
-from prl_tui.runs.state import ALIVE, status
+from prl_tui.runs.state import status
 from prl_tui.telemetry import whole_line
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_index import LineIndex
@@ -101,8 +102,9 @@ def _print(
     if index.problem is not None:
         raise CommandError(running.unreadable(index.problem, str(folder.output)))
     at = max(0, index.lines - most) if most is not None else 0
+    doubt = Doubt(folder)
     while True:
-        alive = follow and status(folder).state in ALIVE
+        alive = follow and doubt.goes_on(status(folder))
         while index.update():
             pass
         # The last line may still grow: while the run lives it waits for its end.

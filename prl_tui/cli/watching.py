@@ -10,8 +10,9 @@ from pathlib import Path
 
 from prl_tui import regular
 from prl_tui.cli import failing, running, streams
+from prl_tui.cli.doubt import Doubt
 from prl_tui.cli.exits import CommandError, Exit
-from prl_tui.cli.screen import app_class
+from prl_tui.cli.screen import shown
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.machine import paths
@@ -60,9 +61,8 @@ def _several(name: str) -> list[RunFolder]:
 
 def _list_of(runs: list[RunFolder]) -> int:
     """The list of a folder's runs on the screen."""
-    with streams.as_they_were():
-        app_class()(runs_root=runs[0].path.parent).run()
-    return Exit.OK
+    _, well = shown(runs_root=runs[0].path.parent)
+    return Exit.OK if well else Exit.IMPOSSIBLE
 
 
 def _which(name: str, runs: list[RunFolder]) -> str:
@@ -106,10 +106,9 @@ def follow(folder: RunFolder, plain: bool) -> int:
     """Watch a run on a screen or as lines. Plain: returns the run's code."""
     if plain:
         return follow_plain(folder)
-    with streams.as_they_were():
-        app_class()(watch=folder).run()
+    _, well = shown(watch=folder)
     tell_after(folder)
-    return Exit.OK
+    return Exit.OK if well else Exit.IMPOSSIBLE
 
 
 def tell_after(folder: RunFolder) -> None:
@@ -204,13 +203,14 @@ def _code_of(one: Overview, goal: Goal | None) -> int:
 def _looks(folder: RunFolder, wait: bool) -> Iterator[tuple[Overview, tuple[MetricRow, ...]]]:
     """The run and its newest rows, again and again, until it has ended; the last look has everything.
 
-    `wait`: also for more of a log whose end nobody knows.
+    `wait`: also for more of a log whose end nobody knows. A run that is not heard of is waited for (`Doubt`).
     """
-    reading = overview.reader(folder)
+    reading, doubt = overview.reader(folder), Doubt(folder)
     try:
         while True:
             one = overview.describe(folder, reading.poll())
-            if one.status.state not in ALIVE and not (wait and isinstance(folder, BareRun)):
+            more = wait if isinstance(folder, BareRun) else doubt.goes_on(one.status)
+            if not more:
                 view = reading.poll(ended=True)
                 while view.behind:
                     view = reading.poll(ended=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 STATE_FILE = "trainer_state.json"
 
 _NAME = re.compile(r"checkpoint-(\d+)")
+_BESIDE = re.compile(r"\.checkpoint-\d+\.(?:tmp|old)")
 
 
 def checkpoint_path(run_folder: Path, step: int) -> Path:
@@ -39,8 +40,7 @@ def write_checkpoint(run_folder: Path, step: int, state: Mapping[str, object], f
     fill(beside)
     atomic.write_json(beside / STATE_FILE, state)
     _sync_folder(beside)
-    old = run_folder / f".{target.name}.old"
-    _remove(old)
+    old = _old(target)
     if target.exists():
         target.rename(old)
     beside.rename(target)
@@ -61,15 +61,30 @@ def read_state(checkpoint: Path) -> dict[str, Any]:
 
 
 def forget_old(run_folder: Path, limit: int | None, best: Path | None) -> list[Path]:
-    """Delete the oldest checkpoints above `limit`, never the best nor the newest; what was deleted."""
+    """Delete the oldest checkpoints above `limit`, never the best nor the newest; what was deleted.
+
+    Also what a process that was killed left half written or half deleted. For the one process that writes here.
+    """
+    for entry in list(run_folder.iterdir()):
+        if _BESIDE.fullmatch(entry.name):
+            _remove(entry)
     present = checkpoints_in(run_folder)
     if limit is None or len(present) <= limit:
         return []
     excess = len(present) - limit
     spare = [path for path in present[:-1] if path != best]
     for path in spare[:excess]:
-        _remove(path)
+        beside = _old(path)
+        path.rename(beside)  # first of all it loses its name: half a checkpoint is none
+        _remove(beside)
     return spare[:excess]
+
+
+def _old(checkpoint: Path) -> Path:
+    """Where a checkpoint goes that is given up, until it is deleted."""
+    beside = checkpoint.with_name(f".{checkpoint.name}.old")
+    _remove(beside)
+    return beside
 
 
 def _remove(folder: Path) -> None:

@@ -1,6 +1,8 @@
 """A git checkout at one moment: its commit, and what stands in it beyond that, as a hash and a bounded patch.
 
-Git is only read: no index is refreshed, and no program that the repository configures is run.
+Git is only read: no index is refreshed, nothing is fetched, and no hook, file monitor, external diff or textconv of the
+repository's runs. Its clean filters do (git-lfs, nbstripout), on files that look changed: without them an unchanged file
+differs from what git stored of it. They have as long as git has, and end with it.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import select
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -21,7 +24,10 @@ HASHED_MOST = 1 << 20
 """Bytes of an untracked file whose content is hashed; of a larger one the size tells."""
 TIMEOUT = 20.0
 """Seconds for one question to git."""
-_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false")
+_QUIET = (
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
+    "-c", "protocol.allow=never",  # a partial clone would fetch what a diff needs
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +124,28 @@ def _git(folder: Path, *arguments: str) -> tuple[bytes, str, int] | str:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     with process:
         try:
             kept, digest, size, said = _drain(process)
         except TimeoutError:
-            process.kill()
+            _kill(process)
             return f"git {arguments[0]}: no answer within {TIMEOUT:.0f} s"
+        except BaseException:
+            _kill(process)
+            raise
         code = process.wait()
     if code != 0:
         lines = said.decode("utf-8", "replace").strip().splitlines()
         return (lines[0] if lines else f"git {arguments[0]}: exit code {code}")[:300]
     return kept, digest, size
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Git and the filters that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _drain(process: subprocess.Popen[bytes]) -> tuple[bytes, str, int, bytes]:

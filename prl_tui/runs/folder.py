@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     from prl_tui.runs.proctree import Birth
 
+_PIDS = 1 << 31
+"""Above every pid."""
+_MOST = 1 << 62
+"""Beyond every whole number of a record."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
@@ -216,11 +221,11 @@ def number(value: object) -> float | None:
 
 
 def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST else None
 
 
 def _birth(value: object) -> Birth | None:
     if not isinstance(value, dict):
         return None
     pid, ticks = _integer(value.get("pid")), _integer(value.get("ticks"))
-    return None if pid is None or ticks is None or pid <= 0 else (pid, ticks)
+    return None if pid is None or ticks is None or not 0 < pid < _PIDS else (pid, ticks)

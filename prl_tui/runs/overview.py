@@ -18,7 +18,7 @@ from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE, RunStatus, State, status
 from prl_tui.telemetry import cause as causes
-from prl_tui.telemetry import quiet
+from prl_tui.telemetry import counts, quiet
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
 from prl_tui.telemetry.durations import format_duration
@@ -76,22 +76,42 @@ def reader(folder: RunFolder, short: bool = False) -> RunReader:
     anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
     console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS, metric_lines=outputs.metric_lines)
     total = info.get("total") if isinstance(info, dict) else None
-    total = total if isinstance(total, int) and total > 0 else None
+    total = total if isinstance(total, int) and 0 < total <= counts.MOST else None
     return RunReader.of_folder(folder.path, cwd, console, total, short)
 
 
 def base_dir(folder: RunFolder, info: object) -> Path:
     """Where a run was started: paths that it prints start there."""
-    return Path(str(info["cwd"])) if isinstance(info, dict) and info.get("cwd") else folder.path
+    cwd = str(info.get("cwd") or "") if isinstance(info, dict) else ""
+    return Path(cwd) if cwd and "\0" not in cwd else folder.path  # what no system takes as a path is none
 
 
 def overview(folder: RunFolder) -> Overview:
-    """A run's line, from the start and the end of its logs."""
-    reading = reader(folder, short=True)
+    """A run's line, from the start and the end of its logs. Never raises: `unread` is what a fault leaves."""
     try:
-        return _look(folder, reading)
-    finally:
-        reading.close()
+        reading = reader(folder, short=True)
+        try:
+            return _look(folder, reading)
+        finally:
+            reading.close()
+    except Exception as fault:
+        return unread(folder, fault)
+
+
+def unread(folder: RunFolder, fault: Exception) -> Overview:
+    """The line of a run whose files this program failed to read, by a fault of its own: `unknown`, and the reason.
+
+    The fault is written down; it says nothing of the run, nor of any other run.
+    """
+    from prl_tui.machine import crash  # never needed where all is well
+
+    seen = RunStatus("unknown", detail=t("Its files could not be read: {reason}", reason=crash.record(fault)))
+    info = folder.info()
+    known = info if isinstance(info, dict) else {}
+    recipe, preset = (str(known[key]) if known.get(key) else None for key in ("recipe", "preset"))
+    source = "/".join(one for one in (recipe, preset) if one) or "–"
+    created, host = number(known.get("created")), str(known.get("host", ""))
+    return Overview(folder.id, folder, source, recipe, preset, created, host, seen, RunView())
 
 
 def _look(folder: RunFolder, reading: RunReader) -> Overview:
@@ -141,11 +161,16 @@ class Overviews:
         known = self._ended.get(folder.id)
         if known is not None and known[0] == stamp:
             return known[1]
-        reading = self._living.pop(folder.id, None) or reader(folder, short=True)
         try:
-            one = _look(folder, reading)
-        finally:
-            reading.close()  # its place is kept: descriptors of hundreds of runs are too many
+            reading = self._living.pop(folder.id, None) or reader(folder, short=True)
+            try:
+                one = _look(folder, reading)
+            finally:
+                reading.close()  # its place is kept: descriptors of hundreds of runs are too many
+        except Exception as fault:  # of one run: the others are listed all the same
+            one = unread(folder, fault)
+            self._ended[folder.id] = stamp, one  # until something of it changes
+            return one
         if one.status.state in ALIVE or stamp[_EXIT] is None:  # without a record of its end it may be judged anew
             self._living[folder.id] = reading
         else:

@@ -143,6 +143,12 @@ def command_of(pid: int) -> str:
     return (words.replace(b"\0", b" ") or _read(f"/proc/{pid}/comm").strip()).decode("utf-8", "replace")
 
 
+def words_of(pid: int) -> list[str]:
+    """The command line of a process, word by word; empty when that is hidden, or it is gone."""
+    line = _read(f"/proc/{pid}/cmdline").removesuffix(b"\0")
+    return [os.fsdecode(word) for word in line.split(b"\0")] if line else []
+
+
 def _send_by_pid(process: Birth, number: int) -> bool:
     if not is_alive(process):
         return False

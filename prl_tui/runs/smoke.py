@@ -16,7 +16,7 @@ from prl_tui.core.value import replace
 from prl_tui.i18n import nt, t
 from prl_tui.machine import paths
 from prl_tui.runs.folder import Ended, RunFolder, known_end
-from prl_tui.runs.state import ALIVE, RunStatus
+from prl_tui.runs.state import OVER, RunStatus
 
 if TYPE_CHECKING:
     from prl_tui.telemetry.run_view import RunView
@@ -111,7 +111,7 @@ def step_of(view: RunView) -> int | None:
 def result(folder: RunFolder, info: object, status: RunStatus, view: RunView, cwd: Path) -> Result | None:
     """How a smoke test went; None for a run that is none, or has not ended."""
     wanted = kept(info)
-    if wanted is None or status.state in ALIVE:
+    if wanted is None or status.state not in OVER:
         return None
     ended, _ = known_end(folder)
     train = view.last_row

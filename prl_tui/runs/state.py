@@ -27,6 +27,7 @@ from prl_tui.runs.folder import (
 )
 from prl_tui.runs.place import here
 from prl_tui.runs.proctree import is_alive
+from prl_tui.runs.pulse import PULSES
 from prl_tui.runs.records import Broken
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ Reading = Literal["whole", "read", "cut"]
 
 ALIVE: frozenset[State] = frozenset({"starting", "running", "stopping", "elsewhere"})
 """States in which processes of the run must be expected."""
+
+OVER: frozenset[State] = frozenset({"finished", "finished-with-exit-error", "failed", "stopped", "lost"})
+"""States in which a run has ended for certain; one that is `unknown` may be heard of again."""
 
 _SILENT = 2 * records.HEARTBEAT_FRESH
 """Seconds without a heartbeat after which a supervisor that holds the lock counts as stuck."""
@@ -134,13 +138,23 @@ def is_supervised(folder: RunFolder, started: Started) -> bool:
 
 
 def is_heard(folder: RunFolder) -> bool:
-    """Whether its heartbeat is fresh: by its own time, or by the file's, since clocks of hosts differ."""
-    age = heartbeat_age(folder)
-    return age is not None and age < records.HEARTBEAT_FRESH
+    """Whether its heartbeat is fresh: by its own time, by the file's, or because it was seen to change just now.
+
+    Clocks of hosts differ by any time, so that one look may take a fresh one for an old one.
+    """
+    path, beat = folder.path / records.HEARTBEAT, _beat(folder)
+    age = _age(folder, beat)
+    if age is None:
+        return False
+    try:
+        changed = PULSES.seen(path, (path.stat().st_mtime_ns, beat.get("time"), beat.get("uptime")))
+    except OSError:
+        return False
+    return age < records.HEARTBEAT_FRESH or (changed is not None and changed < records.HEARTBEAT_FRESH)
 
 
 def heartbeat_age(folder: RunFolder) -> float | None:
-    """Seconds since the last heartbeat, None without one."""
+    """Seconds since the last heartbeat by this box's clock, None without one."""
     return _age(folder, _beat(folder))
 
 

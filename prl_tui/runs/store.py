@@ -7,7 +7,6 @@ import errno
 import math
 import os
 import re
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,9 @@ from pathlib import Path
 from prl_tui import reasons
 from prl_tui.i18n import t
 from prl_tui.lists import listed
-from prl_tui.runs import lock, records
+from prl_tui.runs import lock, records, removal
 from prl_tui.runs.folder import RunFolder, last_word, number
+from prl_tui.runs.place import here
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.runs.stop import leftovers, let_go
 
@@ -149,17 +149,43 @@ def find(root: Path, wanted: str) -> RunFolder | NoRun | Ambiguous:
 
 
 def why_kept(folder: RunFolder) -> Kept | None:
-    """Why a run may not be deleted: it lives, or may live elsewhere, or processes outlived it."""
+    """Why a run may not be deleted: it lives, or may live elsewhere, or processes outlived it.
+
+    A run of another place counts as ended only by its own record of that: no clock and no lock of here proves it.
+    """
     seen = status(folder)
     if seen.state in ALIVE or (not seen.unwritten and lock.held(folder.path / records.LOCK)):
         return Kept(t("Run {id} is alive; stop it first", id=folder.id))
+    if seen.state == "unknown" and (host := _other_place(folder)) is not None:
+        return Kept(
+            t(
+                "Run {id} is of {host}, and nothing tells that it has ended: delete it there, or, where you are sure, "
+                "remove its folder {path} yourself",
+                id=folder.id,
+                host=host,
+                path=folder.path,
+            )
+        )
     if leftovers(folder):
         return Kept(t("Processes of run {id} are still alive; prl-tui sweep ends them", id=folder.id))
     return None
 
 
+def _other_place(folder: RunFolder) -> str | None:
+    """The host of a run that was not started in this place, as far as its records tell; None for one of here."""
+    for name in (records.STATE, records.RUN):
+        record = records.read_record(folder.path / name)
+        told = {key: record[key] for key in here() if key in record} if isinstance(record, dict) else {}
+        if told:
+            return None if all(here()[key] == value for key, value in told.items()) else str(told.get("host") or "–")
+    return None
+
+
 def remove(folder: RunFolder) -> Kept | None:
-    """Delete the run's folder, logs and all, unless something stands against it (`why_kept`)."""
+    """Delete the run's folder, logs and all, unless something stands against it (`why_kept`).
+
+    What cannot be deleted stays listed as the run, with its records and its log, and is named.
+    """
     kept = why_kept(folder)
     if kept is not None:
         return kept
@@ -168,13 +194,27 @@ def remove(folder: RunFolder) -> Kept | None:
     hidden = folder.path.with_name(f".{folder.id}.removed")  # what still writes there finds no folder any more
     try:
         folder.path.rename(hidden)
-        shutil.rmtree(hidden)
     except OSError as problem:
-        with contextlib.suppress(OSError):
-            hidden.rename(folder.path)
-        path = str(problem.filename or folder.path).replace(hidden.name, folder.id)
-        return Kept(t("{path} cannot be removed: {reason}", path=path, reason=reasons.of(problem)))
-    return None
+        return Kept(t("{path} cannot be removed: {reason}", path=folder.path, reason=reasons.of(problem)))
+    left = removal.delete(hidden)
+    if left is None:
+        return None
+    place = hidden
+    with contextlib.suppress(OSError):
+        place = hidden.rename(folder.path)
+    path = str(left.problem.filename or place).replace(str(hidden), str(place))
+    told = {"path": path, "reason": reasons.of(left.problem), "id": folder.id, "place": place}
+    if left.readable:
+        return Kept(
+            t(
+                "{path} cannot be removed: {reason}. Run {id} stays with its records and its log in {place}; "
+                "whatever else could be deleted of it is gone",
+                **told,
+            )
+        )
+    return Kept(
+        t("{path} cannot be removed: {reason}. What is left of run {id} is in {place}; the rest is gone", **told)
+    )
 
 
 def _new_id() -> str:

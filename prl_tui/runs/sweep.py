@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,8 @@ Why = Literal["lost", "ended", "removed"]
 """Its supervisor is gone without an exit record; it has one, and something outlived that; its folder was deleted."""
 
 _TURN = 0.05
+_PROGRAM = spawn.PROGRAM.parts[-3:]
+_MODULE = "prl_tui.runs.supervisor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,12 @@ def _why(folder: RunFolder) -> Why | None:
 
 def _has_supervisor(folder: RunFolder) -> bool:
     """One that has not reported yet, or whose folder was deleted under it: its run goes on."""
-    program = str(spawn.PROGRAM)
-    return any(program in proctree.command_of(seen.pid) for seen in proctree.tree([], folder.path))
+    return any(_is_supervisor(proctree.words_of(seen.pid)) for seen in proctree.tree([], folder.path))
+
+
+def _is_supervisor(words: Sequence[str]) -> bool:
+    """Whether a command is a supervisor with its run: this installation's, or another one's of the same account."""
+    return any(word == _MODULE or Path(word).parts[-3:] == _PROGRAM for word in words[1:-1])
 
 
 def _is_inside(folder: RunFolder) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -24,7 +24,7 @@ from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.templates import PLACE
 from prl_tui.core.trial import End, Step, Trial
 from prl_tui.machine import environment
-from prl_tui.runs import plans
+from prl_tui.runs import plans, trial_guard
 from prl_tui.runs.launcher import LaunchError
 from prl_tui.telemetry.escapes import plain
 
@@ -73,14 +73,20 @@ class _Child:
         order = folder / "order.json"
         order.write_text(json.dumps(order_of(plan, cwd, scratch, gpus)), "utf-8")
         command = [*prefix, _python(plan), "-u", str(_CHILD), str(order), str(self._result)]
-        self._env = {**(os.environ if around is None else around), **dict(added), **dict(plan.env)}
-        self._env["WANDB_MODE"] = "disabled"
+        env = {**(os.environ if around is None else around), **dict(added), **dict(plan.env)}
+        env["WANDB_MODE"] = "disabled"
+        self._refused = folder / trial_guard.REFUSED
         self._began = time.monotonic()
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
-                command, cwd=cwd, env=self._env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                start_new_session=True,
+                [sys.executable or "python3", "-I", "-S", trial_guard.__file__, str(folder)],
+                cwd="/", stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
+        assert self._process.stdin is not None
+        self._lifeline = self._process.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self._lifeline.write(json.dumps({"command": command, "env": env, "cwd": str(cwd)}).encode() + b"\n")
+            self._lifeline.flush()
 
     def until_end(
         self, deadline: float, on_step: Callable[[str], None] | None, cancelled: threading.Event | None
@@ -107,12 +113,19 @@ class _Child:
         return self._trial(end)
 
     def _kill(self) -> None:
-        """The whole session, also what the engine started in it."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        """All of it, what the engine started in sessions of its own too: its guard sees to that."""
+        with contextlib.suppress(BrokenPipeError):
+            self._lifeline.close()
+        try:
+            self._process.wait(trial_guard.PATIENCE + 5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _trial(self, end: End) -> Trial:
+        if self._refused.exists():
+            told = json.loads(self._refused.read_text("utf-8"))
+            raise OSError(told["errno"], os.strerror(told["errno"]), told["file"])
         steps, under_way, complete = self._read()
         code = self._process.returncode
         if end == "done" and not complete:

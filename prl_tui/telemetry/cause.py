@@ -25,7 +25,7 @@ _SHOWN = 20
 """Lines that are shown at most."""
 
 _ROOT = re.compile(
-    r"Root Cause \(first observed failure\):.*?rank\s+: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)\s*\n"
+    r"Root Cause \(first observed failure\):.*?rank\s+: (?P<rank>\d{1,9}) \(local_rank: (?P<local>\d{1,9})\)\s*\n"
     r"[^\n]*exitcode\s+: (?P<code>-?\d+) \(pid: \d+\)(?:[ \t]+\((?P<signal>SIG\w+)\))?",
     re.DOTALL,
 )

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from prl_tui import regular
+from prl_tui.telemetry import counts
 
 FILE = "completions.jsonl"
 """Its name, beside `logging.jsonl`."""
@@ -72,8 +73,8 @@ def _completion(row: Mapping[str, Any], text: str) -> Completion:
     for name, value in row.items():
         if name in _KNOWN or value is None:
             continue
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and name != "num_turns":
-            rewards[name] = float(value)
+        if name != "num_turns" and (reward := _float(value)) is not None:
+            rewards[name] = reward
         else:
             extra[name] = value
     advantage = row.get("advantages", row.get("advantage"))
@@ -82,14 +83,24 @@ def _completion(row: Mapping[str, Any], text: str) -> Completion:
         prompt=_prompt(row),
         text=text,
         rewards=MappingProxyType(rewards),
-        advantage=float(advantage) if isinstance(advantage, (int, float)) else None,
+        advantage=_float(advantage),
         extra=MappingProxyType(extra),
     )
 
 
 def _step(value: object) -> int | None:
     text = str(value)
-    return int(text) if text.isascii() and text.isdigit() else None
+    return counts.count(text) if text.isascii() and text.isdigit() else None
+
+
+def _float(value: object) -> float | None:
+    """A number of a row; None for what is none, and for whole ones that no float can hold."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _prompt(row: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _KEY = rb"(?:loss|reward|train_loss|train_runtime|eval[\w/]*)"
 _METRIC_KEY = rb"'" + _KEY + rb"'\s*:|\"" + _KEY + rb"\"\s*:"
-_TEE = re.compile(rb"\[default(\d+)\]:")
+_TEE = re.compile(rb"\[default(\d{1,6})\]:")
 _BAR_END = re.compile(rb"(?:it/s|s/it)[^\]\r\n]*\]")
 _UP = b"\x1b[A"  # tqdm draws a lower bar and moves back up
 _LONGEST = 64 << 10  # bytes of one frame that are looked at

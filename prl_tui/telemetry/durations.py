@@ -19,7 +19,7 @@ def parse_duration(text: str) -> float | None:
     if match is None or not any(match.groups()):
         return None
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    return _finite(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def parse_clock(text: str) -> float | None:
@@ -27,8 +27,12 @@ def parse_clock(text: str) -> float | None:
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
-    hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return (hours * 60.0 + minutes) * 60 + seconds
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return _finite((hours * 60 + minutes) * 60 + seconds)
+
+
+def _finite(seconds: float) -> float | None:
+    return seconds if math.isfinite(seconds) else None
 
 
 def format_duration(seconds: float | None) -> str:

@@ -263,7 +263,7 @@ def _parse(raw: bytes) -> Header | Row | None:
             str(value.get("p", "")),
             value.get("b") == 1,
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 

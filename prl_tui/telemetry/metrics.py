@@ -6,13 +6,16 @@ keeps every series (thinned out, spikes kept) and the last rows, so its memory i
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 from collections import deque
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from prl_tui.telemetry import counts
 from prl_tui.telemetry.durations import parse_duration
 from prl_tui.telemetry.followed_tail import LineTail
 from prl_tui.telemetry.series import Series, SeriesBuffer
@@ -31,6 +34,7 @@ _PLAIN_STEP_KEYS = ("global_step", "step")
 _SPENT = ("elapsed_time", "remaining_time", "percentage", "epoch", *_STEP_KEYS)
 _NO_SERIES = frozenset({"eval_runtime", "eval_samples_per_second", "eval_steps_per_second", *_PLAIN_STEP_KEYS})
 _TEXT_LIMIT = 200
+_DEEPEST = 16  # dicts in dicts
 _HISTORY = b'"log_history"'
 
 
@@ -103,15 +107,19 @@ def _kind_of(record: Mapping[str, object], values: Mapping[str, float], strict: 
     return "train" if values and not strict else None
 
 
-def _flatten(record: Mapping[str, object], prefix: str, values: dict[str, float], texts: dict[str, str]) -> None:
+def _flatten(
+    record: Mapping[str, object], prefix: str, values: dict[str, float], texts: dict[str, str], deep: int = 0
+) -> None:
     for key, value in record.items():
         name = f"{prefix}{key}"
         if isinstance(value, dict):
-            _flatten(value, f"{name}/", values, texts)
+            if deep < _DEEPEST:
+                _flatten(value, f"{name}/", values, texts, deep + 1)
         elif (number := _number(value)) is not None:
             values[name] = number
         elif value is not None and not isinstance(value, list):
-            texts[name] = str(value)[:_TEXT_LIMIT]
+            with contextlib.suppress(ValueError):  # a whole number beyond what can be written in digits
+                texts[name] = str(value)[:_TEXT_LIMIT]
 
 
 def _number(value: object) -> float | None:
@@ -127,11 +135,12 @@ def _number(value: object) -> float | None:
 def _step_of(values: Mapping[str, float], texts: Mapping[str, str], plain_too: bool) -> tuple[int | None, int | None]:
     for key in _STEP_KEYS:
         match = _STEP_OF.fullmatch(texts.get(key, ""))
-        if match:
-            return int(match[1]), int(match[2])
+        found = (counts.count(match[1]), counts.count(match[2])) if match else (None, None)
+        if found[0] is not None and found[1] is not None:
+            return found
     for key in _PLAIN_STEP_KEYS if plain_too else ():
         number = values.get(key)
-        if number is not None and number.is_integer() and number >= 0:
+        if number is not None and number.is_integer() and 0 <= number <= counts.MOST:
             return int(number), None
     return None, None
 
@@ -139,9 +148,9 @@ def _step_of(values: Mapping[str, float], texts: Mapping[str, str], plain_too: b
 def _seconds_per_step(values: Mapping[str, float]) -> float | None:
     slow = values.get("train_speed(s/it)")
     fast = values.get("train_speed(iter/s)")
-    if slow is not None and slow > 0:
+    if slow is not None and 0 < slow < math.inf:
         return slow
-    return 1 / fast if fast is not None and fast > 0 else None
+    return 1 / fast if fast is not None and 0 < fast < math.inf else None
 
 
 class MetricTable:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prl_tui.i18n import t
+from prl_tui.telemetry import counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,7 +98,7 @@ class Milestones:
 
 def _last_number(path: str) -> int | None:
     match = re.search(r"(\d+)\D*$", path.rstrip("/").rsplit("/", 1)[-1])
-    return int(match[1]) if match else None
+    return counts.count(match[1]) if match else None
 
 
 def trigger_of(patterns: Iterable[str]) -> bytes:

@@ -7,12 +7,14 @@ by not being nested and by the metric rows that arrive while it runs.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from prl_tui.telemetry import counts
 from prl_tui.telemetry.durations import parse_clock
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ BAR_TRIGGER = rb"%\|"
 
 _BAR = re.compile(
     r"(?P<percent>\d{1,3})%\|[^|]*\|\s*(?P<step>\d+)/(?P<total>\d+)\s*"
-    r"\[(?P<elapsed>[\d:]+)<(?P<remaining>[\d:?]+),\s*(?P<rate>[\d.]+|\?)\s*(?P<unit>it/s|s/it)"
+    r"\[(?P<elapsed>[\d:]+)<(?P<remaining>[\d:?]+),\s*(?P<rate>\d+(?:\.\d*)?|\.\d+|\?)\s*(?P<unit>it/s|s/it)"
 )
 _WINDOW_SECONDS = 60.0  # recent speed is over at least this long where rows reach back so far
 _LEAST_SECONDS = 10.0  # below it, elapsed times (whole seconds) are too coarse for a speed
@@ -68,12 +70,15 @@ def read_bar(text: str, nested: bool = False) -> Bar | None:
     match = _BAR.search(text)
     if match is None or int(match["percent"]) > 100:
         return None
-    rate = None if match["rate"] in ("?", ".") else float(match["rate"])
-    pace = None if not rate else rate if match["unit"] == "s/it" else 1 / rate
+    step, total = counts.count(match["step"]), counts.count(match["total"])
+    if step is None or total is None:
+        return None
+    rate = None if match["rate"] == "?" else float(match["rate"])
+    pace = None if not rate or math.isinf(rate) else rate if match["unit"] == "s/it" else 1 / rate
     return Bar(
         description=_description(text[: match.start()]),
-        step=int(match["step"]),
-        total=int(match["total"]),
+        step=step,
+        total=total,
         seconds_per_step=pace,
         remaining=parse_clock(match["remaining"]),
         nested=nested,
@@ -126,8 +131,11 @@ class TrainingBar:
         groups = match.groupdict()
         if not groups.get("epoch") or bar.total == 0:
             return bar
-        done = int(groups["epoch"]) - 1
-        epochs = int(groups.get("epochs") or groups["epoch"])
+        epoch = counts.count(groups["epoch"])
+        epochs = counts.count(groups.get("epochs") or groups["epoch"])
+        if epoch is None or epochs is None or max(epoch, epochs) * bar.total > counts.MOST:
+            return bar
+        done = epoch - 1
         self.epoch = done + bar.step / bar.total
         return Bar(
             description=bar.description,

@@ -15,7 +15,7 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.seats import Seats, SeatWatch
-from prl_tui.runs.state import ALIVE
+from prl_tui.runs.state import OVER
 from prl_tui.telemetry.quiet import USUAL, Patience
 
 
@@ -84,13 +84,18 @@ CLAIMS_EVERY = 1.0
 """Seconds between two looks at what runs have reserved."""
 TURN = 0.25
 """Seconds between two looks at a run that lives."""
+UNHEARD = 30.0
+"""Seconds without news after which what a run of another place has not written to its end is taken as it is."""
 CALM = 3.0
 """Seconds without news after which it is looked at half as often."""
+
+RETRY, RETRY_MOST = 5.0, 60.0
+"""Seconds after a fault of our own until the next try: the first, doubled each time up to the second."""
 
 
 @dataclass
 class RunFeed:
-    """Follows one run until its end has been read."""
+    """Follows one run until its end has been read; one of which nobody knows whether it goes on is looked at again."""
 
     folder: RunFolder
     patience: Patience = USUAL
@@ -119,13 +124,26 @@ class RunFeed:
         self._over.set()
 
     def _follow(self) -> None:
-        reading, news = overview.reader(self.folder), time.monotonic()
+        """Read on, also after a fault of our own: it is told in the run's place, and tried again ever more rarely."""
+        pause = RETRY
+        while not self._over.is_set():
+            try:
+                self._read()
+                return
+            except Exception as fault:
+                self._latest, self._seats = overview.unread(self.folder, fault), Seats()
+            self._over.wait(pause)
+            pause = min(2 * pause, RETRY_MOST)
+
+    def _read(self) -> None:
+        """Until the end of the run has been read, or nobody wants to know any more."""
+        reading, news, unheard = overview.reader(self.folder), time.monotonic(), False
         watch = None if isinstance(self.folder, BareRun) else SeatWatch(self.folder)
         try:
             while not self._over.is_set():
-                view = reading.poll()
+                view = reading.poll(ended=unheard)
                 one = overview.describe(self.folder, view, self.patience)
-                if one.status.state not in ALIVE and not isinstance(self.folder, BareRun):  # that one may still grow
+                if one.status.state in OVER:
                     view = reading.poll(ended=True)
                     while view.behind and not self._over.is_set():
                         view = reading.poll(ended=True)
@@ -136,6 +154,7 @@ class RunFeed:
                 if watch is not None:
                     self._seats = watch.poll(len(view.ranks))
                 calm = time.monotonic() - news > CALM
+                unheard = watch is not None and one.status.state == "unknown" and time.monotonic() - news > UNHEARD
                 self._over.wait(0.0 if view.behind else 2 * TURN if calm else TURN)
         finally:
             reading.close()

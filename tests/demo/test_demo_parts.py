@@ -180,6 +180,40 @@ def test_the_limit_keeps_the_newest_and_the_best(tmp_path):
     assert forget_old(tmp_path, None, best=None) == []
 
 
+KILLED_HALFWAY = """
+import os, shutil, sys
+from pathlib import Path
+from prl_tui.demo import checkpoint
+
+def half(folder):
+    os.unlink(Path(folder) / "weights")
+    os.kill(os.getpid(), 9)
+
+shutil.rmtree = half
+folder = Path(sys.argv[1])
+if sys.argv[2] == "forget":
+    checkpoint.forget_old(folder, 1, best=None)
+else:
+    checkpoint.write_checkpoint(folder, 1, {"global_step": 1, "samples_seen": 8, "log_history": []},
+                                lambda new: (new / "weights").write_text("new"))
+"""
+
+
+@pytest.mark.parametrize("deed", ["forget", "replace"])
+def test_what_is_named_a_checkpoint_is_whole_also_where_its_deletion_was_killed(tmp_path, deed):
+    for step in (1, 2):
+        write_checkpoint(tmp_path, step, STATE, fill_with("whole"))
+    done = subprocess.run([sys.executable, "-c", KILLED_HALFWAY, tmp_path, deed], cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL
+    named = sorted(tmp_path.glob("checkpoint-*"))
+    assert named[-1].name == "checkpoint-2"
+    for path in named:
+        assert read_state(path)
+        assert (path / "weights").read_text() in {"whole", "new"}
+    forget_old(tmp_path, None, best=None)
+    assert sorted(tmp_path.iterdir()) == named, "the next process deletes the rest"
+
+
 @pytest.mark.parametrize("content", [None, "", "{}", "[]", '{"global_step": "x"}'])
 def test_what_is_no_checkpoint_is_refused_by_name(tmp_path, content):
     if content is not None:

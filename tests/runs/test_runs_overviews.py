@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
 
+from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, stop, store
 from prl_tui.telemetry.run_view import RunReader
 from tests.runs.helpers import ended, until
@@ -102,3 +104,52 @@ def test_a_run_that_failed_without_a_word_says_its_exit_code(root, code):
 def test_a_run_that_went_well_has_no_reason(root):
     ended(launcher.start(root, launcher.Job((sys.executable, "-c", "print('done')"))))
     assert overview.reason_or_code(overview.overviews(root)[0]) == ""
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    """Reading the logs of these runs is a fault of this program itself."""
+    broken = set()
+    real = RunReader.poll
+
+    def poll(self, *words, **more):
+        if self._output_log.parent.name in broken:
+            raise ZeroDivisionError("planted")
+        return real(self, *words, **more)
+
+    monkeypatch.setattr(RunReader, "poll", poll)
+    return broken
+
+
+def test_a_fault_of_the_reader_is_that_runs_unknown_and_the_others_are_listed(root, faulty, cli, monkeypatch):
+    monkeypatch.setattr("prl_tui.machine.paths.runs_dir", lambda: root)
+    one, two = (launcher.start(root, launcher.Job((sys.executable, "-c", "print('done')"))) for _ in range(2))
+    for run in (one, two):
+        ended(run)
+    faulty.add(one.id)
+    looks = overview.Overviews(root)
+    for _ in range(2):
+        assert {run.id: run.status.state for run in looks.look()} == {one.id: "unknown", two.id: "finished"}
+    told = cli("runs")
+    assert told.code == 0
+    assert "Its files could not be read: an unexpected fault: ZeroDivisionError; the details are in " in told.out
+    assert {run["id"]: run["state"] for run in json.loads(cli("runs", "--json").out)} == {
+        one.id: "unknown",
+        two.id: "finished",
+    }
+    assert "planted" in (paths.state_dir() / "crash.log").read_text()
+    faulty.clear()
+    one.output.open("a").write("more\n")
+    assert {run.status.state for run in looks.look()} == {"finished"}
+
+
+def test_a_folder_that_no_system_takes_as_a_path_is_none(root):
+    run = store.make_folder(root)
+    (run.path / "run.json").write_text('{"schema": 1, "recipe": "demo", "cwd": "/tmp/a\\u0000b"}')
+    run.output.write_text(
+        "[INFO:swift] The logging file will be saved in: out/logging.jsonl\n"
+        "[INFO:swift] Saving model checkpoint to out/checkpoint-3\n"
+    )
+    [one] = overview.overviews(root)
+    assert "could not be read" not in one.status.detail
+    assert [found.step for found in one.view.checkpoints] == [3]

@@ -11,6 +11,7 @@ import pytest
 
 from prl_tui.runs import lock, stop, store
 from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.place import here
 from prl_tui.runs.state import status
 from tests.runs.helpers import ended, supervisor_of, write
 
@@ -163,3 +164,35 @@ def test_a_new_run_comes_after_those_of_an_older_prl_tui_and_damaged_ones(root, 
     new = store.make_folder(root)
     write(new, "run", {"created": 5.0, "place": store.next_place(new)})
     assert [folder.id for folder in store.list_runs(root)] == [new.id, "bbbbb2", "aaaaa2", "aaaaa1"]
+
+
+FAR = {"host": "node-7", "boot_id": "another"}
+
+
+@pytest.mark.parametrize("heartbeat", [None, 45, 9000])
+def test_a_run_of_another_host_without_an_end_is_not_removed_however_old_it_looks(forged, heartbeat):
+    folder = forged(FAR, heartbeat=heartbeat)
+    kept = store.remove(folder)
+    assert isinstance(kept, store.Kept)
+    assert kept.sentence == (
+        f"Run {folder.id} is of node-7, and nothing tells that it has ended: delete it there, or, where you are sure, "
+        f"remove its folder {folder.path} yourself"
+    )
+    assert folder.path.is_dir()
+
+
+def test_a_run_of_another_host_with_a_damaged_record_is_not_removed(forged):
+    folder = forged(FAR)
+    write(folder, "run", {**here(), **FAR, "id": folder.id})
+    (folder.path / "state.json").write_text("{")
+    assert isinstance(store.remove(folder), store.Kept)
+
+
+def test_a_run_of_another_host_that_ended_is_removed(forged):
+    folder = forged(FAR, heartbeat=9000, exit={"exit_code": 0, "signal": None, "error": None, "stop": None})
+    assert store.remove(folder) is None
+    assert not folder.path.exists()
+
+
+def test_a_run_of_this_host_before_a_restart_is_removed(forged):
+    assert store.remove(forged({"boot_id": "before"}, heartbeat=9000)) is None

@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pexpect
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, lock, records, stop, store, sweep
+from prl_tui.runs import launcher, lock, records, spawn, stop, store, sweep
 from prl_tui.runs.place import here
 from tests.conftest import installed_script
 from tests.runs.helpers import PROGRAMS, ended, is_living, marked, members, nothing_left, supervisor_of, until, write
@@ -85,6 +86,29 @@ def test_a_live_run_whose_folder_was_deleted_is_left_alone(family, root):
     shutil.rmtree(folder.path)
     assert sweep.find(root) == []
     assert all(map(is_living, pids.values()))
+    os.kill(supervisor, signal.SIGTERM)
+    until(lambda: not marked(root), "the end of it")
+
+
+@pytest.mark.parametrize("module", [False, True])
+def test_a_live_run_of_another_installation_is_left_alone(root, tmp_path, module):
+    """Two venvs of one account: the supervisor's file lies elsewhere, and its folder was deleted under it."""
+    home = tmp_path / "other venv"
+    shutil.copytree(Path(spawn.__file__).parents[1], home / "prl_tui", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = store.make_folder(root)
+    program = ["-m", "prl_tui.runs.supervisor"] if module else ["-I", "-S", str(home / "prl_tui/runs/supervisor.py")]
+    order = {"argv": list(SLEEP), "env": {}, "cwd": "/", "lock": None, "recorder": []}
+    subprocess.run(
+        [sys.executable, *program, str(folder.path)],
+        input=json.dumps(order), text=True, check=True, cwd=home,
+        env={**os.environ, records.MARKER: str(folder.path)},
+    )  # fmt: skip
+    until((folder.path / records.STATE).exists, "its state")
+    supervisor = supervisor_of(folder)
+    before = set(marked(root))
+    shutil.rmtree(folder.path)
+    assert sweep.find(root) == []
+    assert set(marked(root)) == before
     os.kill(supervisor, signal.SIGTERM)
     until(lambda: not marked(root), "the end of it")
 

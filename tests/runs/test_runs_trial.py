@@ -21,6 +21,7 @@ from prl_tui.core.plan import build
 from prl_tui.core.trial import Step, Trial
 from prl_tui.runs import trial
 from tests import odd_program
+from tests.runs.helpers import is_living, until
 
 
 @pytest.fixture
@@ -93,6 +94,51 @@ def test_a_hang_ends_at_the_deadline_with_all_that_it_started(program, tmp_path:
         time.sleep(0.05)
     else:
         assert not Path(f"/proc/{pid}").exists()
+
+
+STARTS = """
+import os, subprocess, sys
+command = [sys.executable, "-c", "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"]
+subprocess.Popen([*command, "session"], start_new_session=True)
+if os.fork() == 0:  # a daemon: no parent, a session of its own
+    os.setsid()
+    if os.fork() == 0:
+        os.execve(command[0], [*command, "daemon"], {})
+    os._exit(0)
+os.wait()
+import time
+while not all(os.path.exists(name) and open(name).read() for name in ("session", "daemon")):
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "end"),
+    [("pass", "done"), ("os._exit(3)", "crashed"), ("os.kill(os.getpid(), 11)", "killed"), ("time.sleep(600)", "late")],
+)
+def test_nothing_that_the_engine_started_outlives_a_trial(program, tmp_path: Path, ending: str, end: str) -> None:
+    config = program(STARTS + ending + "\n")
+    made = trial.run(build(config), tmp_path, deadline=1.5 if "sleep" in ending else 30)
+    pids = [int((tmp_path / name).read_text()) for name in ("session", "daemon")]
+    left = [pid for pid in pids if is_living(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+    assert made.end == end
+
+
+def test_a_trial_whose_app_was_killed_ends(program, tmp_path: Path) -> None:
+    config = program(STARTS + "time.sleep(600)\n")
+    app = os.fork()
+    if app == 0:
+        trial.run(build(config), tmp_path)
+        os._exit(0)
+    until(lambda: all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in ("session", "daemon")),
+          "the engine")  # fmt: skip
+    os.kill(app, signal.SIGKILL)
+    os.waitpid(app, 0)
+    pids = [int((tmp_path / name).read_text()) for name in ("session", "daemon")]
+    until(lambda: not any(map(is_living, pids)), "the end of it")
 
 
 @pytest.mark.parametrize(("ending", "code"), [

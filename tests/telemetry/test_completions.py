@@ -61,3 +61,12 @@ def test_what_is_no_report_is_skipped(tmp_path):
 def test_a_short_column_gives_nothing_for_the_missing_rows():
     (one, other) = completions.of_line(b'{"completion": ["a", "b"], "F": [1.0], "step": []}')
     assert (one.step, dict(one.rewards), dict(other.rewards)) == (None, {"F": 1.0}, {})
+
+
+def test_numbers_beyond_belief_are_none():
+    """The judge is Python: a float ends at 1e308, `int()` refuses more than 4,300 digits."""
+    huge = 10**400
+    line = {"step": ["9" * 5000], "completion": ["a"], "reward": [huge], "advantages": [huge], "Format": [0.5]}
+    [one] = completions.of_line(json.dumps(line).encode())
+    assert (one.step, one.advantage, one.rewards["Format"]) == (None, None, 0.5)
+    assert "reward" not in one.rewards

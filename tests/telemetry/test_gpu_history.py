@@ -104,6 +104,8 @@ def test_damaged_lines_are_left_out(tmp_path):
     Writer(path).add(CARDS, row(1.0))
     with path.open("ab") as file:
         file.write(b'{"t": 2, "s"\n[]\n{"t": "x"}\nnull\n{"t": 5, "s": 1, "g": 7, "h": []}\n\xff\xfe\n')
+        file.write(b'{"t": 1%s, "s": 1, "g": [], "h": []}\n["t"]\n' % (b"0" * 400))
+        file.write(b'{"t": 6, "s": 1, "g": [[1%s, 1, 1, 1, 1]], "h": []}\n' % (b"0" * 400))
     Writer(path).add(CARDS, row(3.0))
     assert [one.time for _, one in gpu_history.read(path)] == [1.0, 3.0]
     assert list(gpu_history.read(tmp_path / "none")) == []

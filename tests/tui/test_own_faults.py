@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
+import pexpect
 import pytest
 
 from prl_tui.core import checks
 from prl_tui.core.config import Source
 from prl_tui.machine import paths
+from prl_tui.runs.folder import RunFolder
+from prl_tui.tui import feeds
+from tests.runs.helpers import until
 
 
 @pytest.fixture
@@ -59,3 +65,36 @@ async def test_what_the_app_says_has_no_secret_in_it(app):
         await pilot.pause()
         [note] = shown._notifications
         assert note.message == "no such preset as …, https://…@h"
+
+
+def test_a_feed_that_fails_itself_tells_it_and_reads_on_later(tmp_path, monkeypatch):
+    run = RunFolder(tmp_path / "aaaaa1")
+    run.path.mkdir()
+    (run.path / "run.json").write_text('{"schema": 1, "recipe": "demo"}')
+    (run.path / "exit.json").write_text('{"schema": 1, "exit_code": 0, "signal": null, "error": null, "stop": null}')
+    monkeypatch.setattr(feeds, "RETRY", 0.05)
+    real = feeds.overview.describe
+    monkeypatch.setattr(feeds.overview, "describe", lambda *_: 1 // 0)
+    feed = feeds.RunFeed(run)
+    feed.start()
+    one = until(feed.latest, "the first look")
+    assert one.status.state == "unknown"
+    assert "an unexpected fault: ZeroDivisionError" in one.status.detail
+    monkeypatch.setattr(feeds.overview, "describe", real)
+    until(lambda: feed.latest().status.state == "finished", "the next try")
+    feed.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["watch", "t.log"], []])
+def test_an_app_that_a_fault_ended_returns_4(tmp_path, words):
+    (tmp_path / "t.log").write_text("{'loss': 0.5}\n")
+    code = (
+        "from prl_tui.tui.app import PrlApp; PrlApp._first_place = lambda self: 1 // 0; "
+        "from prl_tui.cli import entry; entry()"
+    )
+    child = pexpect.spawn(sys.executable, ["-c", code, *words], cwd=str(tmp_path), timeout=30, dimensions=(24, 80))
+    child.expect("an unexpected fault: ZeroDivisionError")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 4

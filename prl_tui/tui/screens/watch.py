@@ -16,7 +16,7 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
-from prl_tui.runs.state import ALIVE
+from prl_tui.runs.state import ALIVE, OVER
 from prl_tui.telemetry.cause import Cause
 from prl_tui.tui import fault_place, stopping
 from prl_tui.tui.cells import fit, safe
@@ -260,7 +260,7 @@ class WatchScreen(SizedPanes, LogPlace):
 
     def _linger(self, one: Overview) -> None:
         """A demo leaves by itself a while after its end, unless somebody is reading."""
-        if one.status.state in ALIVE or not self.prl.leave_when_done:
+        if one.status.state not in OVER or not self.prl.leave_when_done:
             return
         if self._ended_at is None:
             self._ended_at = time.monotonic()
