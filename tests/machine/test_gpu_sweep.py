@@ -239,7 +239,7 @@ def test_a_driver_that_hangs_gives_a_sentence_within_the_deadline(nvml_stub):
 
 
 def test_a_reader_that_dies_says_how(nvml_stub, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("raise SystemExit('[/INST] broken installation')\n")
+    (tmp_path / "json.py").write_text("raise SystemExit('[/INST] broken installation')\n")
     snapshot = once(60, nvml_stub.environment(PYTHONPATH=str(tmp_path)))
     assert snapshot.fault is not None
     assert snapshot.fault.code == "reader-ended"
