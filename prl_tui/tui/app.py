@@ -178,10 +178,12 @@ class PrlApp(App[int]):
         from prl_tui.tui.screens.dialogs import Question
 
         def answered(yes: bool | None) -> None:
-            trust.remember(project, bool(yes))
+            not_kept = trust.remember(project, bool(yes))
             if yes:
                 config = self.session.config
                 self.reload_presets(config.recipe.name, config.preset)
+            if not_kept:
+                self.tell(not_kept, "warning")
 
         self.push_screen(Question(trust.question(project), t("use them"), t("not now")), answered)
 

@@ -111,9 +111,16 @@ def _refusal(view: LogView, path: Path) -> str:
         return t("{path} is no file that can be replaced: choose another name.", path=path)
     source = view.log_source
     own = source.files() if isinstance(source, TailFirst) else ()
-    if paths.exists(path) and any(paths.exists(one) and one.samefile(path) for one in own):
+    if any(_is_same(one, path) for one in own):
         return t("{path} is the log itself: choose another name.", path=path)
     return ""
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there, or not to be looked at: writing says so
+        return False
 
 
 def _write(app: PrlApp, view: LogView, path: Path) -> None:
