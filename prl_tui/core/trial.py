@@ -18,7 +18,7 @@ GIB = 2**30
 End = Literal["done", "late", "crashed", "killed", "silent", "unstartable", "cancelled"]
 
 
-HINDERS = frozenset({"folder-missing", "environment-missing", "environment-silent"})
+HINDERS = frozenset({"box-unseen", "folder-missing", "environment-missing", "environment-silent"})
 """Codes of a box's findings without whose cure nothing can be tried; GPUs and ports are no matter of a trial."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from prl_tui import reasons
 from prl_tui.core import assess, stacks
 from prl_tui.core.config import RunConfig, Source, fill, template_keys
 from prl_tui.core.findings import Facts, GpuUse
@@ -36,6 +37,8 @@ class Known(Value):
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    unseen: str = ""
+    """Why it could not be looked up."""
     no_folder: str = ""
     environment: str = ""
     no_environment: str = ""
@@ -44,7 +47,17 @@ class Known(Value):
 
 
 def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, "")) -> Known:
-    """Read the data's rows, look for the files that the recipe needs, ask the training environment."""
+    """Read the data's rows, look for the files that the recipe needs, ask the training environment.
+
+    Where the system refuses that, only the reason is known.
+    """
+    try:
+        return _look_up(config, here, pace)
+    except OSError as error:
+        return Known(unseen=reasons.of_file(error))
+
+
+def _look_up(config: RunConfig, here: Path, pace: tuple[float | None, str]) -> Known:
     plan = build(config)
     python = environment.interpreter(plan.activation)
     found = environment.probe(plan.activation)
@@ -174,6 +187,7 @@ def here(
         pace_source=found.pace_source,
         stack=found.stack,
         versions=found.versions,
+        unseen=found.unseen,
         no_folder=found.no_folder,
         environment=found.environment,
         no_environment=found.no_environment,

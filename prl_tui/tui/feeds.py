@@ -6,9 +6,11 @@ import threading
 import time
 from dataclasses import dataclass
 
+from prl_tui import reasons
 from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.findings import Facts
-from prl_tui.machine import facts, paths
+from prl_tui.core.value import replace
+from prl_tui.machine import crash, facts, paths
 from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import claims, history, overview, reserved
 from prl_tui.runs.bare import BareRun
@@ -26,9 +28,11 @@ class BoxFacts:
     """
 
     def __init__(self) -> None:
-        self._known: dict[object, facts.Known | None] = {}
+        self._known: dict[object, facts.Known] = {}
         self._asked: set[object] = set()
         self._claims: tuple[claims.Claim, ...] | None = None
+        self._claims_unseen = ""
+        """Why they could not be read."""
         self._reading: threading.Thread | None = None
         self._read_at = 0.0
 
@@ -55,6 +59,8 @@ class BoxFacts:
             threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
         self._ask_for_claims()
         found = facts.here(config, snapshot, self._known.get(key), claims.run_of)
+        if self._claims_unseen and not found.unseen:
+            found = replace(found, unseen=self._claims_unseen)
         return reserved.known(found, config, self._claims or ())
 
     def _ask_for_claims(self) -> None:
@@ -66,18 +72,23 @@ class BoxFacts:
             self._reading.start()
 
     def _read_claims(self) -> None:
-        found: tuple[claims.Claim, ...] = self._claims or ()
+        found, unseen = self._claims or (), ""
         try:
             found = tuple(claims.held(paths.runs_dir()))
-        finally:
-            self._claims = found  # a look that failed is over too
+        except OSError as error:
+            unseen = reasons.of_file(error)
+        except Exception as error:
+            unseen = crash.record(error)
+        self._claims, self._claims_unseen = found, unseen  # a look that failed is over too
 
     def _look_up(self, key: object, config: RunConfig) -> None:
-        found = None
         try:
             found = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
-        finally:
-            self._known[key] = found  # a look that failed is over too
+        except OSError as error:
+            found = facts.Known(unseen=reasons.of_file(error))
+        except Exception as error:
+            found = facts.Known(unseen=crash.record(error))
+        self._known[key] = found
 
 
 CLAIMS_EVERY = 1.0

@@ -199,7 +199,7 @@ class Launching:
                 self._app.call_later(self._app.tell, error.sentence, "error")
                 return
             except OSError as error:
-                told = t("{path} cannot be written: {reason}", path=error.filename, reason=reasons.of(error))
+                told = t("Not launched: {reason}", reason=reasons.of_file(error))
                 self._app.call_later(self._app.tell, told, "error")
                 return
             finally:
