@@ -167,10 +167,11 @@ def here(
     snapshot: GpuSnapshot | None = None,
     known: Known | None = None,
     run_of: RunOf | None = None,
+    port: str | None = "",
 ) -> Facts:
     """The facts of this box for a config; without a snapshot the GPUs are looked at now.
 
-    `run_of` says which of our runs a process belongs to.
+    `run_of` says which of our runs a process belongs to; `port`: who has the master port, where that was looked at.
     """
     if snapshot is None:
         from prl_tui.machine.gpu_feed import once
@@ -200,7 +201,7 @@ def here(
         given=found.given,
         found=found.found,
         inherited=inherited(os.environ),
-        port_owner=_port_owner(config, run_of),
+        port_owner=port_owner(fixed_port(config), run_of) if port == "" else port,
     )
 
 
@@ -241,9 +242,8 @@ def fixed_port(config: RunConfig) -> int | None:
     return setting.value if 1 <= setting.value <= 65535 else None
 
 
-def _port_owner(config: RunConfig, run_of: RunOf | None) -> str | None:
-    """Who listens on a port that a person fixed."""
-    port = fixed_port(config)
+def port_owner(port: int | None, run_of: RunOf | None = None) -> str | None:
+    """Who listens on a port that a person fixed; None for a free one, or none. It may take seconds."""
     if port is None:
         return None
     from prl_tui.machine import ports

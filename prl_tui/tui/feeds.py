@@ -33,6 +33,8 @@ class BoxFacts:
         self._claims: tuple[claims.Claim, ...] | None = None
         self._claims_unseen = ""
         """Why they could not be read."""
+        self._port: tuple[int | None, str | None] = (None, None)
+        """The master port that was looked at last, and who has it."""
         self._reading: threading.Thread | None = None
         self._read_at = 0.0
 
@@ -49,7 +51,8 @@ class BoxFacts:
 
     def known(self, config: RunConfig) -> bool:
         """Whether everything that is looked up on threads is known."""
-        return self._claims is not None and self.subject(config) in self._known
+        looked = self._claims is not None and self._port[0] == facts.fixed_port(config)
+        return looked and self.subject(config) in self._known
 
     def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
         """The facts as far as they are known now."""
@@ -57,29 +60,36 @@ class BoxFacts:
         if key not in self._asked:
             self._asked.add(key)
             threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
-        self._ask_for_claims()
-        found = facts.here(config, snapshot, self._known.get(key), claims.run_of)
+        port = facts.fixed_port(config)
+        self._ask_for_claims(port)
+        owner = self._port[1] if self._port[0] == port else None
+        found = facts.here(config, snapshot, self._known.get(key), claims.run_of, owner)
         if self._claims_unseen and not found.unseen:
             found = replace(found, unseen=self._claims_unseen)
         return reserved.known(found, config, self._claims or ())
 
-    def _ask_for_claims(self) -> None:
-        """Have the claims of runs read, on a thread and not too often: the state folder may be a network disk."""
+    def _ask_for_claims(self, port: int | None) -> None:
+        """Have the claims of runs and the port's owner looked up, on a thread and not too often.
+
+        The state folder may be a network disk, and a box may have thousands of processes.
+        """
         now = time.monotonic()
-        if self._reading is None or (not self._reading.is_alive() and now - self._read_at >= CLAIMS_EVERY):
+        due = now - self._read_at >= CLAIMS_EVERY or port != self._port[0]
+        if self._reading is None or (not self._reading.is_alive() and due):
             self._read_at = now
-            self._reading = threading.Thread(target=self._read_claims, daemon=True)
+            self._reading = threading.Thread(target=self._read_claims, args=(port,), daemon=True)
             self._reading.start()
 
-    def _read_claims(self) -> None:
-        found, unseen = self._claims or (), ""
+    def _read_claims(self, port: int | None) -> None:
+        found, unseen, owner = self._claims or (), "", None
         try:
+            owner = facts.port_owner(port, claims.run_of)
             found = tuple(claims.held(paths.runs_dir()))
         except OSError as error:
             unseen = reasons.of_file(error)
         except Exception as error:
             unseen = crash.record(error)
-        self._claims, self._claims_unseen = found, unseen  # a look that failed is over too
+        self._claims, self._claims_unseen, self._port = found, unseen, (port, owner)  # a look that failed is over too
 
     def _look_up(self, key: object, config: RunConfig) -> None:
         try:

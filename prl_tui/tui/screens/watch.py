@@ -38,6 +38,7 @@ from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from prl_tui.machine.gpus import GpuSnapshot
+    from prl_tui.runs.records import Broken
     from prl_tui.telemetry.series import Series
 
 RECALLED = 120
@@ -95,9 +96,8 @@ class WatchScreen(SizedPanes, LogPlace):
         self._changed = ""
         self._offered: list[str] = []
         self._written: dict[str, tuple[str, tuple[Span, ...]]] = {}
-        info = folder.info()
-        self._info = info if isinstance(info, dict) else {}
-        self._curves = outputs_of(info).curves
+        self._info: dict[str, object] = {}
+        self._curves = outputs_of(None).curves
 
     def compose(self) -> ComposeResult:
         """Head, GPUs and curves, logs, health."""
@@ -125,13 +125,21 @@ class WatchScreen(SizedPanes, LogPlace):
         self._show_tab(0)
         self.set_focus(self.query_one(LogView))
         self._look()
-        self.run_worker(
-            self._recall, name="history", description="read the GPU history", thread=True, exit_on_error=False
-        )
+        self.prl.beside.do(f"record {self.folder.id}", self.folder.info, self._take_info)
+        self.prl.beside.do(f"history {self.folder.id}", self._recall)
         self._compare()
         self.set_timer(COMPARED_AFTER, self._compare)
         self.follow_log()
         self.set_interval(CALM, self._turn)
+
+    def _take_info(self, info: dict[str, object] | Broken | None) -> None:
+        """What the run was started with; a change of the curves is drawn."""
+        if not self.is_attached or not self.whole():
+            return
+        self._info = info if isinstance(info, dict) else {}
+        self._curves = outputs_of(info).curves
+        if self._one is not None:
+            self._show_curves(self._one.view.series)
 
     def _recall(self) -> None:
         """What the GPUs did before anybody looked, from the run's own record; on a thread."""
@@ -151,7 +159,7 @@ class WatchScreen(SizedPanes, LogPlace):
             if found is not None:
                 self._changed = found.short()
 
-        self.run_worker(work, name="compare", description="compare two runs", thread=True, exit_on_error=False)
+        self.prl.beside.do(f"compare {self.folder.id}", work)
 
     def _recalled(self, found: dict[str, list[int | None]]) -> None:
         self.query_one(GpuPane).recall(found)
