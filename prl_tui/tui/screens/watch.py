@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -17,7 +18,7 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE
-from prl_tui.telemetry.cause import Cause
+from prl_tui.telemetry.cause import Cause, line_at
 from prl_tui.tui import fault_place, stopping
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.curves import charts, in_sight
@@ -338,10 +339,17 @@ class WatchScreen(SizedPanes, LogPlace):
         self.query_one(LogView).narrow(Shown())
         self._show_tab(names.index(place.rank) if place.rank in names else 0)
         view = self.query_one(LogView)
-        if place.line is None:
+        if place.at is None:
             view.find_error()
             return
-        self.run_worker(self.go_to(place.rank, place.path, place.line), group="details", exclusive=True)
+        awaited = t("Counting the lines before the cause …")
+        self.prl.beside.do(
+            f"line {place}", partial(line_at, place.path, place.at), partial(self._go_to, place), awaited=awaited
+        )
+
+    def _go_to(self, place: fault_place.FaultPlace, line: int | None) -> None:
+        if self.is_attached and self.whole():
+            self.run_worker(self.go_to(place.rank, place.path, line or 0), group="details", exclusive=True)
 
     def action_stop(self, _ended: bool = False) -> None:
         """Ask, then stop the run; say why where it is over."""
