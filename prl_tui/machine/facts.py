@@ -46,18 +46,20 @@ class Known(Value):
     no_launcher: str = ""
 
 
-def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, "")) -> Known:
+def look_up(
+    config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, ""), stale: rows.Stale = rows.never
+) -> Known:
     """Read the data's rows, look for the files that the recipe needs, ask the training environment.
 
-    Where the system refuses that, only the reason is known.
+    Where the system refuses that, only the reason is known. `rows.StaleError` where nobody wants it any more.
     """
     try:
-        return _look_up(config, here, pace)
+        return _look_up(config, here, pace, stale)
     except OSError as error:
         return Known(unseen=reasons.of_file(error))
 
 
-def _look_up(config: RunConfig, here: Path, pace: tuple[float | None, str]) -> Known:
+def _look_up(config: RunConfig, here: Path, pace: tuple[float | None, str], stale: rows.Stale) -> Known:
     plan = build(config)
     python = environment.interpreter(plan.activation)
     found = environment.probe(plan.activation)
@@ -70,8 +72,8 @@ def _look_up(config: RunConfig, here: Path, pace: tuple[float | None, str]) -> K
     known, seen = _given(config, here)
     folder = base_of(config, here)
     return Known(
-        rows=rows.training(seen, here),
-        val_rows=rows.validation(seen, here),
+        rows=rows.training(seen, here, stale),
+        val_rows=rows.validation(seen, here, stale),
         missing_files=_missing(seen, here),
         missing_values=local_paths.missing(seen, folder),
         cut_paths=local_paths.cut(seen, folder),

@@ -10,7 +10,7 @@ from prl_tui import reasons
 from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.findings import Facts
 from prl_tui.core.value import replace
-from prl_tui.machine import crash, facts, paths
+from prl_tui.machine import crash, facts, paths, rows
 from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import claims, history, overview, reserved
 from prl_tui.runs.bare import BareRun
@@ -30,6 +30,8 @@ class BoxFacts:
     def __init__(self) -> None:
         self._known: dict[object, facts.Known] = {}
         self._asked: set[object] = set()
+        self._data: object = None
+        """The data files that are wanted now: others are counted no further."""
         self._claims: tuple[claims.Claim, ...] | None = None
         self._claims_unseen = ""
         """Why they could not be read."""
@@ -57,6 +59,7 @@ class BoxFacts:
     def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
         """The facts as far as they are known now."""
         key = self.subject(config)
+        self._data = rows.named(config)
         if key not in self._asked:
             self._asked.add(key)
             threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
@@ -92,8 +95,13 @@ class BoxFacts:
         self._claims, self._claims_unseen, self._port = found, unseen, (port, owner)  # a look that failed is over too
 
     def _look_up(self, key: object, config: RunConfig) -> None:
+        data = rows.named(config)
         try:
-            found = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
+            pace = history.pace(paths.runs_dir(), config)
+            found = facts.look_up(config, paths.here(), pace, lambda: data != self._data)
+        except rows.StaleError:
+            self._asked.discard(key)  # asked again once it is wanted again
+            return
         except OSError as error:
             found = facts.Known(unseen=reasons.of_file(error))
         except Exception as error:
