@@ -171,6 +171,19 @@ async def test_a_fault_beside_the_screen_is_one_sentence_and_the_key_works_again
         assert not pilot.app.beside._under_way
 
 
+@pytest.mark.parametrize("fault", [PermissionError(13, "Permission denied", "/shut"), ZeroDivisionError("planted")])
+async def test_a_run_that_cannot_be_read_is_told_and_no_traceback(app, run, monkeypatch, fault, capsys):
+    def fails(*_):
+        raise fault
+
+    monkeypatch.setattr("prl_tui.runs.overview.reader", fails)
+    async with app(watch=run).run_test(size=(100, 40), notifications=True) as pilot:
+        word = "/shut: Permission denied" if isinstance(fault, OSError) else "ZeroDivisionError"
+        await wait_for(pilot, lambda: any(word in one.message for one in pilot.app._notifications), "the fault")
+        assert len(pilot.app._notifications) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
 async def test_an_end_waits_a_moment_for_what_should_not_be_left_half_done(app):
     begun, done = threading.Event(), []
 
