@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from prl_tui import reasons
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts
 from prl_tui.core.value import replace
@@ -28,10 +29,17 @@ def facts_here(
     """
     from prl_tui.machine.gpu_feed import once
 
-    known = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
+    unseen = ""
+    pace: tuple[float | None, str] = (None, "")
+    reserved_ones: list[claims.Claim] = []
+    try:
+        pace, reserved_ones = history.pace(paths.runs_dir(), config), claims.held(paths.runs_dir())
+    except OSError as error:
+        unseen = reasons.of_file(error)
+    known = facts.look_up(config, paths.here(), pace)
+    if unseen and not known.unseen:
+        known = replace(known, unseen=unseen)
     if rows is not None:
         known = replace(known, rows=rows)
-    found = reserved.known(
-        facts.here(config, once(child=asked), known, claims.run_of), config, claims.held(paths.runs_dir()), share
-    )
+    found = reserved.known(facts.here(config, once(child=asked), known, claims.run_of), config, reserved_ones, share)
     return replace(found, inherited=facts.inherited(os.environ, overrides=True)) if use_env else found

@@ -67,13 +67,13 @@ def _why(one: Overview) -> dict[str, Any]:
     """The cause that the watch screen's `d` goes to; where the logs show none, the end of what was said last."""
     cause = one.cause
     path = cause.path if cause is not None and cause.path is not None else one.folder.output
-    number = cause.line if cause is not None and cause.path is not None else None
-    shown, line = causes.shown(path, number)
+    shown, at = causes.shown(path, cause.at if cause is not None and cause.path is not None else None)
+    line = causes.line_at(path, at) if shown else None
     return {
         "text": cause.text if cause is not None else "",
         "why": one.why,
         "rank": cause.rank if cause is not None else None,
         "file": str(path) if shown else "",
-        "line": line + 1 if shown else None,
+        "line": line + 1 if line is not None else None,
         "lines": list(shown),
     }

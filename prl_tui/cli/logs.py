@@ -103,28 +103,34 @@ def _print(
         raise CommandError(running.unreadable(index.problem, str(folder.output)))
     at = max(0, index.lines - most) if most is not None else 0
     doubt = Doubt(folder)
+    generation = index.generation
     while True:
         alive = follow and doubt.goes_on(status(folder))
         while index.update():
             pass
+        if index.generation != generation:
+            generation, at = index.generation, 0
+            sys.stdout.flush()
+            print(t("The log was cut or replaced: printed from its new beginning."), file=sys.stderr, flush=True)
         # The last line may still grow: while the run lives it waits for its end.
         end = index.lines - 1 if alive and index.lines else index.lines
-        while at < end:
-            rows = index.read_lines(at, min(_PAGE, end - at))
-            for n, row in enumerate(rows, at):
-                long = None if whole_line.is_all(row) else WholeLine(*index.source_of(n))
-                text = plain(row) if long is None else long.judged()
-                if not _passes(wanted, text, n + 1):
-                    continue
-                sys.stdout.writelines([text] if long is None else long.parts())
-                print()
+        while at < end and (rows := index.read_lines(at, min(_PAGE, end - at))):
+            _print_rows(index, rows, at, wanted)
             at += len(rows)
-            if not rows:
-                break
         sys.stdout.flush()
         if not alive:
             return Exit.OK
         time.sleep(0.3)  # a turn of following: files that other processes write
+
+
+def _print_rows(index: LineIndex | MergedIndex, rows: list[bytes], at: int, wanted: Callable[[str], bool]) -> None:
+    """Those of some lines that are wanted; the first one has the number `at`, from 0."""
+    for n, row in enumerate(rows, at):
+        long = None if whole_line.is_all(row) else WholeLine(*index.source_of(n))
+        text = plain(row) if long is None else long.judged()
+        if _passes(wanted, text, n + 1):
+            sys.stdout.writelines([text] if long is None else long.parts())
+            print()
 
 
 def _passes(wanted: Callable[[str], bool], text: str, line: int) -> bool:

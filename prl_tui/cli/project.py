@@ -12,7 +12,7 @@ from prl_tui.machine import paths
 def folders(ask: bool = True) -> list[Path]:
     """Where recipes and presets are read from."""
     project = paths.project_dir(paths.here())
-    if not project.is_dir():
+    if not paths.is_dir(project):
         return paths.own_recipe_dirs()
     from prl_tui.machine import trust
 
@@ -29,4 +29,6 @@ def _ask(project: Path) -> None:
         print(told, file=sys.stderr)
         return
     print(f"{trust.question(project)} [y/N] ", end="", file=sys.stderr, flush=True)
-    trust.remember(project, sys.stdin.readline().strip().lower() in {"y", "yes", "是"})
+    not_kept = trust.remember(project, sys.stdin.readline().strip().lower() in {"y", "yes", "是"})
+    if not_kept:
+        print(not_kept, file=sys.stderr)

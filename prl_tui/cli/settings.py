@@ -32,7 +32,9 @@ def recipes(args: argparse.Namespace) -> int:
     if args.trust:
         from prl_tui.machine import paths, trust
 
-        trust.remember(paths.project_dir(paths.here()), args.trust == "yes")
+        not_kept = trust.remember(paths.project_dir(paths.here()), args.trust == "yes")
+        if not_kept:
+            raise CommandError(not_kept, Exit.IMPOSSIBLE)
     found = sources.catalog()
     if args.json:
         listed = [_recipe_data(recipe) for recipe in found.recipes.values()]

@@ -56,6 +56,10 @@ def dialect(config: RunConfig, stack: Stack) -> Iterator[Finding]:
 
 def place(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """Where a launch starts must be there, and the training environment, with the program that starts the ranks."""
+    if facts.unseen:
+        message = t("What a launch here needs cannot be looked at: {reason}.", reason=facts.unseen.rstrip("."))
+        why = t("Nobody knows whether it is there. Let this user read it, or name another.")
+        yield Finding("box-unseen", "error", "", message, why)
     if facts.no_folder:
         named = "workdir" in config.settings and config.value("workdir")
         message = t("The working directory {path} is missing.", path=facts.no_folder)

@@ -87,6 +87,8 @@ class Facts(Value):
     """The stack of the training environment, where that could be probed."""
     versions: Mapping[str, str] = {}
     """Package → version in the training environment; empty where it was not probed."""
+    unseen: str = ""
+    """Why this box could not be looked at: the rest is not known."""
     no_folder: str = ""
     """The working directory of a launch here, where there is none."""
     environment: str = ""

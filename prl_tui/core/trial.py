@@ -18,7 +18,7 @@ from prl_tui.i18n import t
 End = Literal["done", "late", "crashed", "killed", "silent", "unstartable", "cancelled"]
 
 
-HINDERS = frozenset({"folder-missing", "environment-missing", "environment-silent"})
+HINDERS = frozenset({"box-unseen", "folder-missing", "environment-missing", "environment-silent"})
 """Codes of a box's findings without whose cure nothing can be tried; GPUs and ports are no matter of a trial."""
 
 

@@ -6,6 +6,7 @@ the places where its installers put it.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -69,13 +70,13 @@ def roots(hook: str, values: Mapping[str, str]) -> Iterator[Path]:
     candidates += [Path(values[name]) for name in ("CONDA_ROOT", "MAMBA_ROOT_PREFIX") if values.get(name)]
     on_path = shutil.which("conda", path=values.get("PATH", ""))
     if on_path:
-        candidates.append(Path(on_path).resolve().parent.parent)
+        candidates.append(Path(os.path.realpath(on_path)).parent.parent)
     candidates += [home / name for name in INSTALLED]
     candidates += [Path(name) for name in SYSTEM]
     # An environment's own path tells where its conda is: …/envs/NAME.
     candidates += [folder.parent.parent for folder in _listed(values) if folder.parent.name == "envs"]
     for folder in dict.fromkeys(candidates):
-        if folder.is_dir():
+        if paths.is_dir(folder):
             yield folder
 
 

@@ -234,7 +234,7 @@ def _stamp(python: Path, places: tuple[str, ...]) -> list[float]:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        found = json.loads(path.read_text("utf-8")) if path.is_file() else {}  # a pipe would be waited for
+        found = json.loads(path.read_text("utf-8")) if paths.is_file(path) else {}  # a pipe would be waited for
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

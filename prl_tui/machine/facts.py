@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from prl_tui import reasons
 from prl_tui.core import assess, stacks
 from prl_tui.core.config import RunConfig, Source, fill, template_keys
 from prl_tui.core.findings import Facts, GpuUse
@@ -36,6 +37,8 @@ class Known(Value):
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    unseen: str = ""
+    """Why it could not be looked up."""
     no_folder: str = ""
     environment: str = ""
     no_environment: str = ""
@@ -43,8 +46,20 @@ class Known(Value):
     no_launcher: str = ""
 
 
-def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, "")) -> Known:
-    """Read the data's rows, look for the files that the recipe needs, ask the training environment."""
+def look_up(
+    config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, ""), stale: rows.Stale = rows.never
+) -> Known:
+    """Read the data's rows, look for the files that the recipe needs, ask the training environment.
+
+    Where the system refuses that, only the reason is known. `rows.StaleError` where nobody wants it any more.
+    """
+    try:
+        return _look_up(config, here, pace, stale)
+    except OSError as error:
+        return Known(unseen=reasons.of_file(error))
+
+
+def _look_up(config: RunConfig, here: Path, pace: tuple[float | None, str], stale: rows.Stale) -> Known:
     plan = build(config)
     python = environment.interpreter(plan.activation)
     found = environment.probe(plan.activation)
@@ -57,8 +72,8 @@ def look_up(config: RunConfig, here: Path, pace: tuple[float | None, str] = (Non
     known, seen = _given(config, here)
     folder = base_of(config, here)
     return Known(
-        rows=rows.training(seen, here),
-        val_rows=rows.validation(seen, here),
+        rows=rows.training(seen, here, stale),
+        val_rows=rows.validation(seen, here, stale),
         missing_files=_missing(seen, here),
         missing_values=local_paths.missing(seen, folder),
         cut_paths=local_paths.cut(seen, folder),
@@ -154,10 +169,11 @@ def here(
     snapshot: GpuSnapshot | None = None,
     known: Known | None = None,
     run_of: RunOf | None = None,
+    port: str | None = "",
 ) -> Facts:
     """The facts of this box for a config; without a snapshot the GPUs are looked at now.
 
-    `run_of` says which of our runs a process belongs to.
+    `run_of` says which of our runs a process belongs to; `port`: who has the master port, where that was looked at.
     """
     if snapshot is None:
         from prl_tui.machine.gpu_feed import once
@@ -174,6 +190,7 @@ def here(
         pace_source=found.pace_source,
         stack=found.stack,
         versions=found.versions,
+        unseen=found.unseen,
         no_folder=found.no_folder,
         environment=found.environment,
         no_environment=found.no_environment,
@@ -186,7 +203,7 @@ def here(
         given=found.given,
         found=found.found,
         inherited=inherited(os.environ),
-        port_owner=_port_owner(config, run_of),
+        port_owner=port_owner(fixed_port(config), run_of) if port == "" else port,
         wandb_key=wandb_key(os.environ),
     )
 
@@ -241,9 +258,8 @@ def fixed_port(config: RunConfig) -> int | None:
     return setting.value if 1 <= setting.value <= 65535 else None
 
 
-def _port_owner(config: RunConfig, run_of: RunOf | None) -> str | None:
-    """Who listens on a port that a person fixed."""
-    port = fixed_port(config)
+def port_owner(port: int | None, run_of: RunOf | None = None) -> str | None:
+    """Who listens on a port that a person fixed; None for a free one, or none. It may take seconds."""
     if port is None:
         return None
     from prl_tui.machine import ports

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prl_tui.machine import paths
 from prl_tui.machine.processes import pid_namespace
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _cgroups(root: Path, controller: str) -> Iterator[Path]:
         base = base / controller if controllers else base
         own = base / path.lstrip("/")
         for folder in (own, *own.parents):
-            if folder.is_dir():
+            if paths.is_dir(folder):
                 yield folder
             if folder == base:
                 break

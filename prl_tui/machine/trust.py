@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
-from prl_tui import atomic, regular
+from prl_tui import atomic, reasons, regular
 from prl_tui.i18n import t
 from prl_tui.machine import paths
+
+_now: dict[str, bool] = {}
+"""What was answered since this program was started, by folder."""
 
 
 def folder_here() -> Path | None:
     """The working directory's `.prl-tui/`, if there is one."""
     here = paths.project_dir(paths.here())
-    return here if here.is_dir() else None
+    return here if paths.is_dir(here) else None
 
 
 def recipe_folders(project: Path | None) -> list[Path]:
@@ -26,20 +30,31 @@ def recipe_folders(project: Path | None) -> list[Path]:
 
 def known(folder: Path) -> bool | None:
     """What was answered for a folder; None when nobody was asked yet."""
-    answer = _answers().get(str(folder.resolve()))
+    name = _name(folder)
+    answer = _now[name] if name in _now else _answers().get(name)
     return answer if isinstance(answer, bool) else None
 
 
-def remember(folder: Path, allowed: bool) -> None:
-    """Keep the answer for a folder."""
-    path = _path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write_json(path, {**_answers(), str(folder.resolve()): allowed})
+def remember(folder: Path, allowed: bool) -> str:
+    """Keep the answer for a folder; "", or why it only holds until this program ends."""
+    path, name = _path(), _name(folder)
+    _now[name] = allowed
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_json(path, {**_answers(), name: allowed})
+    except OSError as error:
+        return t("The answer is not kept: {path} cannot be written: {reason}.", path=path, reason=reasons.of(error))
+    return ""
 
 
 def question(folder: Path) -> str:
     """What is asked, in one sentence."""
     return t("{path} has recipes of its own, and a recipe names commands that will run. Use them?", path=folder)
+
+
+def _name(folder: Path) -> str:
+    """By which it is known, whatever links lead there."""
+    return os.path.realpath(folder)
 
 
 def _path() -> Path:
@@ -49,6 +64,6 @@ def _path() -> Path:
 def _answers() -> dict[str, object]:
     try:
         found = json.loads(regular.read_text(_path()))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

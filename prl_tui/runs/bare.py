@@ -12,6 +12,7 @@ from pathlib import Path
 
 from prl_tui import regular
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.runs import records
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.state import RunStatus
@@ -74,7 +75,7 @@ def find(text: str, here: Path) -> RunFolder | None:
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL, no home
         return None
     if _VERSION.fullmatch(text):
-        named = [one for one in _walk(here, 3) if one.is_dir() and one.name.split("-")[0] == text.split("-")[0]]
+        named = [one for one in _walk(here, 3) if paths.is_dir(one) and one.name.split("-")[0] == text.split("-")[0]]
         fits = [one for one in named if one.name.startswith(text)]
         return _of_folder(max(fits, key=_changed).resolve()) if fits else None
     return None
@@ -145,13 +146,13 @@ def _of_file(path: Path) -> RunFolder:
 
 
 def _of_folder(path: Path) -> RunFolder | None:
-    if (path / records.RUN).is_file():
+    if paths.is_file(path / records.RUN):
         return RunFolder(path)
     found = list(_walk(path, _DEEP))
-    metrics = _newest(one for one in found if one.name == METRICS and one.is_file())
+    metrics = _newest(one for one in found if one.name == METRICS and paths.is_file(one))
     if metrics is not None:
         return BareRun(metrics.parent, _newest(_logs(metrics.parent)) or _newest(_logs(path)), metrics)
-    log = _newest(_logs(path)) or _newest(one for one in found if one.suffix in LOGS and one.is_file())
+    log = _newest(_logs(path)) or _newest(one for one in found if one.suffix in LOGS and paths.is_file(one))
     return BareRun(log.parent, log, None) if log is not None else None
 
 

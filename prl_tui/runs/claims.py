@@ -19,6 +19,7 @@ from pathlib import Path
 from prl_tui import reasons
 from prl_tui.i18n import nt, t
 from prl_tui.lists import listed
+from prl_tui.machine import paths
 from prl_tui.runs import lock, proctree, records
 from prl_tui.runs.folder import Ended, RunFolder, Started, number, read_ended, read_started
 from prl_tui.runs.place import here
@@ -86,7 +87,7 @@ def held(root: Path) -> list[Claim]:
     """The claims of live runs of `root`, oldest first; files of dead ones are removed on the way."""
     found = []
     for file in sorted(_folder(root).glob("*.json")):
-        claim = _read(file) if file.is_file() else None  # a pipe would be waited for
+        claim = _read(file) if paths.is_file(file) else None  # a pipe would be waited for
         if claim is None:
             continue
         if _lives(claim, file):
@@ -140,7 +141,7 @@ def of_port(claims: list[Claim], port: int) -> Claim | None:
 def run_of(pid: int) -> str:
     """The id of the run that a process carries as its mark, "" for none."""
     folder = proctree.marked(pid)
-    return folder.name if folder is not None and (folder / records.RUN).is_file() else ""
+    return folder.name if folder is not None and paths.is_file(folder / records.RUN) else ""
 
 
 def _meet(claim: Claim, gpus: Mapping[str, int], port: int | None, share: bool) -> bool:

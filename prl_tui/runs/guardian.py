@@ -60,7 +60,7 @@ class Guardian:
         self.strays: set[proctree.Birth] = set()
         self.killed: set[proctree.Birth] = set()
         self._signals = SignalPipe()
-        self._pump = LogPump(open_log(folder / records.OUTPUT))
+        self._pump = LogPump(open_log(folder / records.OUTPUT), folder / records.OUTPUT)
         self._companion = companion
         self._watch = proctree.Watch(folder, spare={os.getpid()})
         self._pipe: int | None = None
@@ -259,6 +259,7 @@ class Guardian:
         if now < self._next_beat:
             return
         self._next_beat = now + records.HEARTBEAT_EVERY
+        self._pump.look()
         try:
             self._write_heartbeat()
         except OSError:
@@ -267,6 +268,7 @@ class Guardian:
     def _write_heartbeat(self) -> None:
         beat = {**self.place, "time": time.time(), "uptime": steady.seconds(), "stage": self._stage()}
         beat["dropped"] = self._pump.dropped
+        beat[records.SURE] = self._pump.sure()
         if self._last_word is not None:
             beat[records.LAST_WORD] = self._last_word
         records.write_heartbeat(self.folder / records.HEARTBEAT, beat)

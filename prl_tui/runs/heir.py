@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from prl_tui.runs import proctree, records
 from prl_tui.runs.folder import Ended, RunFolder, number, read_ended
-from prl_tui.runs.logpump import LogPump
+from prl_tui.runs.logpump import LogPump, is_at, open_log
 
 _TURN = 0.2
 """Seconds between two looks at the supervisor where the kernel cannot be asked to tell (before Linux 5.3)."""
@@ -47,19 +47,40 @@ class Heir(threading.Thread):
     def __init__(self, folder: RunFolder, heritage: Heritage) -> None:
         super().__init__(name="heir", daemon=True)
         self._folder, self._heritage = folder, heritage
+        self._reads = False
+
+    def keep_up(self) -> None:
+        """Hold the log that the supervisor writes now: a deleted one takes its room on the disk while it is open here."""
+        log, path = self._heritage.log, self._folder.output
+        with contextlib.suppress(OSError):  # no log there, or the folder is gone: the old one it is, then
+            if self._reads or not path.is_file() or is_at(log, path):
+                return
+            new = open_log(path)
+            os.dup2(new, log, inheritable=False)
+            os.close(new)
 
     def run(self) -> None:
         """Until the run has said everything."""
         await_end(self._heritage.supervisor)
+        self._reads = True
         if isinstance(read_ended(self._folder), Ended):
             return
         beat = records.read_record(self._folder.path / records.HEARTBEAT)
-        before = int((number(beat.get("dropped")) if isinstance(beat, dict) else None) or 0)
+        said = beat if isinstance(beat, dict) else {}
+        before = int(number(said.get("dropped")) or 0)
         self._note(before, whole=False)
-        pump = LogPump(self._heritage.log)
+        pump = LogPump(self._heritage.log, self._folder.output)
+        sure = said.get(records.SURE)
+        if isinstance(sure, list) and len(sure) == 2:
+            pump.take_over(*sure)
+        look_at = 0.0
         for source in (self._heritage.tank, self._heritage.pipe):
-            while _moves(pump, source):
-                pass
+            more = True
+            while more:
+                if time.monotonic() >= look_at:
+                    pump.look()
+                    look_at = time.monotonic() + records.HEARTBEAT_EVERY
+                more = _moves(pump, source)
         pump.close()
         self._note(before + pump.dropped, whole=True)
 
@@ -71,8 +92,9 @@ class Heir(threading.Thread):
 
 
 def _moves(pump: LogPump, source: int) -> bool:
-    """Whether there was more, once there is; the supervisor may have set its end not to wait."""
-    select.select([source], [], [])
+    """Whether there is more to come; waits a while for it. The supervisor may have set its end not to wait."""
+    if not select.select([source], [], [], records.HEARTBEAT_EVERY)[0]:
+        return True
     with contextlib.suppress(BlockingIOError):
         return pump.move(source) > 0
     return True

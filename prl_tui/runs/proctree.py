@@ -182,7 +182,7 @@ def _mark_in(environment: bytes) -> bytes | None:
 
 def _is_another_run(carried: bytes | None, mark: bytes) -> bool:
     # a training script may use the name for a folder of its own: only a real run's folder counts
-    return carried is not None and carried != mark and Path(os.fsdecode(carried), STATE).exists()
+    return carried is not None and carried != mark and os.path.exists(os.path.join(os.fsdecode(carried), STATE))  # noqa: PTH110, PTH118  (Path raises for a folder of others)
 
 
 def _read(path: str) -> bytes:

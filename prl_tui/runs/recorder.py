@@ -30,6 +30,8 @@ _STARTS_WITHIN = 60.0
 """Seconds in which a supervisor must have reported, where no lock shows it."""
 MEMORY_EVERY = 5
 """Rows for one look at the memory: with a container's limits it is a dozen files."""
+LOG_EVERY = 5
+"""Rows for one look whether the log is still the one that is held here."""
 _STALE = 3.0
 """Intervals after which an answer of the driver is too old to be recorded."""
 
@@ -148,13 +150,16 @@ def record(
     driver.start()
     writer = Writer(folder.path / FILE)
     begun = due = time.monotonic()
-    begins = True
+    begins, rows = True, 0
     while True:
         due += interval
         time.sleep(max(0.0, due - time.monotonic()))  # the pace of the rows
         due = max(due, time.monotonic() - interval)  # a box that slept is not caught up with
         if not folder.path.is_dir():
             return
+        if heir is not None and rows % LOG_EVERY == 0:
+            heir.keep_up()
+        rows += 1
         over = _is_over(folder, time.monotonic() - begun) and not (heir is not None and heir.is_alive())
         snapshot, problem = driver.latest()
         cards = [gpu for gpu in snapshot.gpus if not wanted or gpu.uuid in wanted] if snapshot is not None else []

@@ -46,6 +46,9 @@ HEARTBEAT_FRESH = 30.0
 LAST_WORD = "last_word"
 """In a heartbeat: the exit record for which there was no room, and the reason."""
 
+SURE = "log"
+"""In a heartbeat: the log's inode, and its size when it was last seen at its path."""
+
 _HEARTBEAT_SIZE = 4096
 """Bytes, with room for the last word from the first one on."""
 

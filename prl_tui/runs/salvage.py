@@ -33,7 +33,7 @@ def open_pipe(folder: RunFolder, processes: Iterable[proctree.Seen]) -> int | No
 def drain(folder: RunFolder, pipe: int) -> int:
     """What lies in the pipe goes to the end of the log, and the pipe is closed; bytes that did not fit on the disk."""
     try:
-        pump = LogPump(open_log(folder.output))
+        pump = LogPump(open_log(folder.output), folder.output)
     except OSError:
         os.close(pipe)
         return 0

@@ -36,7 +36,7 @@ def cut(config: RunConfig, records: Mapping[str, int], here: Path, place: Path) 
             head = b"".join(itertools.islice((line.rstrip(b"\r\n") + b"\n" for line in file if line.strip()), count))
         folder = place / hashlib.sha256(head).hexdigest()[:16]
         target = folder / source.name
-        if not target.is_file():
+        if not paths.is_file(target):
             folder.mkdir(parents=True, exist_ok=True)
             atomic.write_bytes(target, head)
         os.utime(target)

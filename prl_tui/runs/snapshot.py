@@ -19,7 +19,7 @@ from typing import Any
 from prl_tui import atomic
 from prl_tui.core import secrets
 from prl_tui.core.plan import Activation
-from prl_tui.machine import checkout, environment, host, packages
+from prl_tui.machine import checkout, environment, host, packages, paths
 from prl_tui.machine.checkout import Checkout
 from prl_tui.runs import records
 from prl_tui.runs.folder import RunFolder
@@ -120,7 +120,7 @@ def _programs(known: Mapping[str, object], base: Path) -> list[Path]:
     found = []
     for word in words if isinstance(words, list) else ():
         text = str(word).rpartition("=")[2]
-        if text.endswith((".py", ".yaml", ".yml", ".json", ".toml", ".sh")) and (base / text).is_file():
+        if text.endswith((".py", ".yaml", ".yml", ".json", ".toml", ".sh")) and paths.is_file(base / text):
             found.append(base / text)
     return list(dict.fromkeys(found))[:20]
 
@@ -132,7 +132,7 @@ def _hashes(files: Sequence[Path]) -> dict[str, str]:
 def _code(folder: RunFolder, places: Sequence[Path], seen: dict[str, Checkout]) -> list[dict[str, Any]]:
     """Each repository once; its patch in a file of its own, with keys hidden."""
     for place in places:
-        at = place if place.is_dir() else place.parent
+        at = place if paths.is_dir(place) else place.parent
         if len(seen) >= CHECKOUTS or any(at.is_relative_to(root) for root in seen):
             continue
         found = checkout.look(at)

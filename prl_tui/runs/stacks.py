@@ -13,9 +13,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from prl_tui import atomic, reasons
@@ -28,6 +30,8 @@ FOLDER = "stacks"
 """Below the run's folder: one folder for each time that somebody asked."""
 WITHIN = 20.0
 """Seconds that one process may take: one in an uninterruptible wait cannot be read."""
+AT_ONCE = 8
+"""Processes that are read side by side."""
 _COMMAND = 60
 """Characters of a command in a summary."""
 _SHOWN = 6
@@ -138,10 +142,32 @@ def read(folder: RunFolder) -> Stacks:
             t("py-spy is not here; this puts it into prl-tui's own environment: {command}", command=install_command())
         )
     ranks = {seat.pid: seat.rank for seat in seats.of_processes(processes, seats.environment).ranks}
-    with ThreadPoolExecutor(max_workers=min(8, len(processes))) as pool:
-        found = list(pool.map(lambda one: _stack(found_program, one.pid, ranks.get(one.pid)), processes))
+    found = _side_by_side([partial(_stack, found_program, one.pid, ranks.get(one.pid)) for one in processes])
     found.sort(key=lambda one: (one.rank is None, one.rank or 0, one.pid))
     return Stacks(_keep(folder, found), tuple(found))
+
+
+def _side_by_side(calls: Sequence[Callable[[], Stack]]) -> list[Stack]:
+    """What they give, a few at a time: on threads that no exit waits for, as those of an executor would be."""
+    given: list[Stack | Exception | None] = [None] * len(calls)
+    left = iter(range(len(calls)))
+
+    def work() -> None:
+        for n in left:  # one step of it is whole: threads never get the same number
+            try:
+                given[n] = calls[n]()
+            except Exception as error:
+                given[n] = error
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(AT_ONCE, len(calls)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in given:
+        if isinstance(one, Exception):
+            raise one
+    return [one for one in given if isinstance(one, Stack)]
 
 
 def _is_python(pid: int) -> bool:

@@ -220,7 +220,8 @@ def _end_detail(ended: Ended) -> str:
         )
     if ended.dropped:
         return t(
-            "The disk was full: {n} {n:byte of output is|bytes of output are} missing from the log", n=ended.dropped
+            "The disk was full or the log was deleted: {n} {n:byte of output is|bytes of output are} missing from the log",
+            n=ended.dropped,
         )
     return ""
 
@@ -250,7 +251,7 @@ def _gone_detail(ended: Ended) -> str:
         return t("Its supervisor was gone: exit code not known, the log's end may be missing")
     if ended.dropped:
         return t(
-            "Its supervisor was gone, so the exit code is not known, and the disk was full: "
+            "Its supervisor was gone, so the exit code is not known, and the disk was full or the log was deleted: "
             "{n} {n:byte of output is|bytes of output are} missing from the log",
             n=ended.dropped,
         )

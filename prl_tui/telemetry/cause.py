@@ -7,7 +7,9 @@ ended afterwards are victims. The reason is the last exception line of that rank
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from prl_tui import regular
@@ -52,10 +54,15 @@ class Cause:
     text: str
     rank: int | None = None
     path: Path | None = None
-    line: int | None = None
-    """Number of the line in `path`, from 0."""
+    at: int | None = None
+    """Byte of `path` with which the line begins, from 0, or one in it: its number takes as long as the log is large."""
     signal: str = ""
     """The name of the signal that ended the rank, where nothing else is known."""
+
+    @property
+    def line(self) -> int | None:
+        """Number of the line in `path`, from 0; counted each time, up to there."""
+        return line_at(self.path, self.at) if self.path is not None and self.at is not None else None
 
     def words(self) -> str:
         """`rank 1: RuntimeError: …`."""
@@ -64,7 +71,7 @@ class Cause:
 
 def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
     """The cause that the logs of an ended run show; None where they show none."""
-    every, first = _lines(output)
+    every, begins = _lines(output)
     said = "\n".join(_TAG.sub("", line) for line in every)
     root = None
     for root in _ROOT.finditer(said):  # noqa: B007  (the last block counts)
@@ -77,23 +84,24 @@ def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
         found = _exception(path, rank)
         if found is not None:
             return found
-    line = first + said.count("\n", 0, root.end())  # the launcher's own log shows it: the rank's has no word of it
+    at = begins[said.count("\n", 0, root.end())]  # the launcher's own log shows it: the rank's has no word of it
     if root["signal"]:
-        return Cause(t("ended by {signal}", signal=root["signal"]), rank, output, line, root["signal"])
+        return Cause(t("ended by {signal}", signal=root["signal"]), rank, output, at, root["signal"])
     # without logs of its own a rank speaks on the console, marked by torch or torchrun, or else as anybody
     told = _exception(output, rank, re.compile(rf"\[(?:rank{rank}|default{local})\]:")) or _exception(output, None)
-    return told or Cause(t("exit code {code}", code=root["code"]), rank, output, line)
+    return told or Cause(t("exit code {code}", code=root["code"]), rank, output, at)
 
 
-def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
-    """The lines that show a cause, and the number of the line that it is in: its traceback, else what stands before it.
+def shown(path: Path, at: int | None) -> tuple[tuple[str, ...], int]:
+    """The lines that show a cause, and where the line that it is in begins: its traceback, else what stands before it.
 
-    `line` is `Cause.line`; None shows the last lines that have something.
+    `at` is `Cause.at`; None shows the last lines that have something.
     """
-    every, first = _lines(path)
+    every, begins = _lines(path)
     texts = [_BEHIND_A_BAR.sub("", _TAG.sub("", one.rsplit("\r", 1)[-1].rstrip())) for one in every]
-    end = line - first if line is not None else max((n for n, text in enumerate(texts) if text.strip()), default=-1)
-    if not 0 <= end < len(texts):
+    last = max((n for n, text in enumerate(texts) if text.strip()), default=-1)
+    end = last if at is None else bisect_right(begins, at) - 1
+    if end < 0:
         return (), 0
     begin = max(0, end - _BEFORE)
     for number in range(end, max(-1, end - _TRACEBACK), -1):
@@ -103,19 +111,19 @@ def shown(path: Path, line: int | None) -> tuple[tuple[str, ...], int]:
     lines = [text[:400] for text in texts[begin : end + 1] if text.strip()]
     if len(lines) > _SHOWN:  # the innermost calls say more than the outer ones
         lines = [lines[0], "  …", *lines[2 - _SHOWN :]]
-    return tuple(lines), first + end
+    return tuple(lines), begins[end]
 
 
 def _exception(path: Path, rank: int | None, mark: re.Pattern[str] | None = None) -> Cause | None:
     """The last exception line of a log, or what a parser said of the command line; `mark`: of the lines so marked."""
-    lines, first = _lines(path)
+    lines, begins = _lines(path)
     for number in range(len(lines) - 1, -1, -1):
         if mark is not None and not mark.match(lines[number].strip()):
             continue
         text = _TAG.sub("", lines[number].strip()).strip()
         raised = (_EXCEPTION.match(text) and not text.startswith(_LAUNCHERS)) or _NOT_STARTED.match(text)
         if raised or (_REFUSED.match(text) and _below_usage(lines, number)):
-            return Cause(text[:400], rank, path, first + number)
+            return Cause(text[:400], rank, path, begins[number])
     return None
 
 
@@ -124,18 +132,28 @@ def _below_usage(lines: list[str], number: int) -> bool:
     return any(_USAGE.match(_TAG.sub("", line.strip()).strip()) for line in lines[max(0, number - _TRACEBACK) : number])
 
 
-def _lines(path: Path) -> tuple[list[str], int]:
-    """The last lines of a file as plain text, and the number of the first of them."""
+def line_at(path: Path, at: int) -> int | None:
+    """The number, from 0, of the line in which a byte of a file is; reads all before it. None where that is impossible."""
+    lines = 0
     try:
         with regular.opened(path) as file:
-            size = file.seek(0, 2)
-            start = max(0, size - TAIL)
-            file.seek(0)
-            before = sum(
-                part.count(b"\n") for part in iter(lambda: file.read(min(1 << 20, max(0, start - file.tell()))), b"")
-            )
+            while at > 0 and (part := file.read(min(1 << 20, at))):
+                lines += part.count(b"\n")
+                at -= len(part)
+    except OSError:
+        return None
+    return lines
+
+
+def _lines(path: Path) -> tuple[list[str], list[int]]:
+    """The last lines of a file as plain text, and the byte with which each begins; the first one may be cut."""
+    try:
+        with regular.opened(path) as file:
+            start = max(0, file.seek(0, 2) - TAIL)
             file.seek(start)
             tail = file.read(TAIL)
     except OSError:
-        return [], 0
-    return [plain(line) for line in tail.split(b"\n")], before
+        return [], []
+    lines = tail.split(b"\n")
+    begins = accumulate((len(line) + 1 for line in lines[:-1]), initial=start)
+    return [plain(line) for line in lines], list(begins)

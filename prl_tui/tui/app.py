@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from prl_tui.machine.gpu_feed import GpuFeed, Reading
     from prl_tui.runs.folder import RunFolder
+    from prl_tui.tui.beside import Beside
     from prl_tui.tui.feeds import BoxFacts, RunFeed
     from prl_tui.tui.launching import Launching
     from prl_tui.tui.screens.sized_panes import Shares
@@ -178,21 +179,32 @@ class PrlApp(App[int]):
         from prl_tui.tui.screens.dialogs import Question
 
         def answered(yes: bool | None) -> None:
-            trust.remember(project, bool(yes))
+            not_kept = trust.remember(project, bool(yes))
             if yes:
                 config = self.session.config
                 self.reload_presets(config.recipe.name, config.preset)
+            if not_kept:
+                self.tell(not_kept, "warning")
 
         self.push_screen(Question(trust.question(project), t("use them"), t("not now")), answered)
 
+    @cached_property
+    def beside(self) -> Beside:
+        """What is done beside the screen."""
+        from prl_tui.tui.beside import Beside
+
+        return Beside(self)
+
     def on_unmount(self) -> None:
-        """Let the feeds go; nothing here is waited for."""
+        """Let the feeds go; nothing here is waited for, but for a moment what should not be left half done."""
         if self._session is not None:
             self.launching.cancel(self._session)
         if self._gpus is not None:
             self._gpus.stop()
         for feed in self._feeds.values():
             feed.stop()
+        if "beside" in self.__dict__:
+            self.beside.leave()
 
     # --- places ---------------------------------------------------------------------------------------------------
 
@@ -263,11 +275,18 @@ class PrlApp(App[int]):
         from prl_tui.runs import store
         from prl_tui.runs.folder import RunFolder
 
-        found = store.find(self.runs_root, store.LAST)
-        if isinstance(found, RunFolder):
-            self.open_run(found)
-        else:
-            self.tell(found.sentence)
+        root, asked = self.runs_root, self.screen
+
+        def then(found: RunFolder | store.NoRun | store.Ambiguous) -> None:
+            if self.screen is not asked:
+                return  # somebody went elsewhere meanwhile
+            if isinstance(found, RunFolder):
+                self.open_run(found)
+            else:
+                self.tell(found.sentence)
+
+        looking = t("Looking for the last run …")
+        self.beside.do("last run", lambda: store.find(root, store.LAST), then, awaited=looking, holds_keys=True)
 
     # --- feeds ----------------------------------------------------------------------------------------------------
 
@@ -341,18 +360,9 @@ class PrlApp(App[int]):
 
     def action_doctor(self) -> None:
         """What is wrong with this box and the config's environment; looked at on a thread."""
-        config = self.session.config
-        env, hook = (config.text(key) if key in config.settings else "" for key in ("training_env", "conda_hook"))
-        self.tell(t("Looking at this box; it takes a few seconds."))
+        from prl_tui.tui import examining
 
-        def work() -> None:
-            from prl_tui.machine import doctor_report
-            from prl_tui.tui.screens.dialogs import Help
-
-            text = "\n".join(doctor_report.lines(doctor_report.look(env, hook)))
-            self.call_later(self.push_screen, Help(safe_lines(text)))
-
-        self.run_worker(work, name="doctor", description="examine the box", thread=True, exit_on_error=False)
+        examining.show(self)
 
     def action_actions(self) -> None:
         """Every action by name."""

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 def show(app: PrlApp, folder: RunFolder) -> None:
     """Read both runs, then open the dialog; a recipe's first run only says so."""
 
-    def work() -> None:
+    def work() -> Changes | None:
         from prl_tui.runs import changes
 
-        app.call_later(_open, app, folder.id, changes.since_last(folder.path.parent, folder))
+        return changes.since_last(folder.path.parent, folder)
 
-    app.run_worker(work, name="changes", description="compare two runs", thread=True, exit_on_error=False)
+    awaited = t("Comparing run {id} …", id=folder.id)
+    app.beside.do(f"changes {folder.id}", work, lambda found: _open(app, folder.id, found), awaited=awaited)
 
 
 def _open(app: PrlApp, run: str, found: Changes | None) -> None:

@@ -14,14 +14,14 @@ class FaultPlace(NamedTuple):
     rank: int | None
     """None: the launcher's log."""
     path: Path
-    line: int | None
-    """From 0; None: the first error in it."""
+    at: int | None
+    """A byte of the line; None: the first error in it."""
 
 
 def find(one: Overview) -> FaultPlace | None:
     """None where no line looks like an error."""
     if one.cause is not None and one.cause.path is not None:
-        return FaultPlace(rank_of(one, one.cause.path), one.cause.path, one.cause.line or 0)
+        return FaultPlace(rank_of(one, one.cause.path), one.cause.path, one.cause.at or 0)
     if not one.view.errors:
         return None
     path = next((mark.path for mark in one.view.errors if mark.path != one.folder.output), one.view.errors[0].path)

@@ -6,9 +6,12 @@ import threading
 import time
 from dataclasses import dataclass
 
+from prl_tui import reasons
 from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.findings import Facts
-from prl_tui.machine import facts, paths
+from prl_tui.core.value import replace
+from prl_tui.i18n import t
+from prl_tui.machine import crash, facts, paths, rows
 from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import claims, history, overview, reserved
 from prl_tui.runs.bare import BareRun
@@ -26,9 +29,15 @@ class BoxFacts:
     """
 
     def __init__(self) -> None:
-        self._known: dict[object, facts.Known | None] = {}
+        self._known: dict[object, facts.Known] = {}
         self._asked: set[object] = set()
+        self._data: object = None
+        """The data files that are wanted now: others are counted no further."""
         self._claims: tuple[claims.Claim, ...] | None = None
+        self._claims_unseen = ""
+        """Why they could not be read."""
+        self._port: tuple[int | None, str | None] = (None, None)
+        """The master port that was looked at last, and who has it."""
         self._reading: threading.Thread | None = None
         self._read_at = 0.0
 
@@ -45,39 +54,60 @@ class BoxFacts:
 
     def known(self, config: RunConfig) -> bool:
         """Whether everything that is looked up on threads is known."""
-        return self._claims is not None and self.subject(config) in self._known
+        looked = self._claims is not None and self._port[0] == facts.fixed_port(config)
+        return looked and self.subject(config) in self._known
 
     def facts(self, config: RunConfig, snapshot: GpuSnapshot) -> Facts:
         """The facts as far as they are known now."""
         key = self.subject(config)
+        self._data = rows.named(config)
         if key not in self._asked:
             self._asked.add(key)
             threading.Thread(target=self._look_up, args=(key, config), daemon=True).start()
-        self._ask_for_claims()
-        found = facts.here(config, snapshot, self._known.get(key), claims.run_of)
+        port = facts.fixed_port(config)
+        self._ask_for_claims(port)
+        owner = self._port[1] if self._port[0] == port else None
+        found = facts.here(config, snapshot, self._known.get(key), claims.run_of, owner)
+        if self._claims_unseen and not found.unseen:
+            found = replace(found, unseen=self._claims_unseen)
         return reserved.known(found, config, self._claims or ())
 
-    def _ask_for_claims(self) -> None:
-        """Have the claims of runs read, on a thread and not too often: the state folder may be a network disk."""
+    def _ask_for_claims(self, port: int | None) -> None:
+        """Have the claims of runs and the port's owner looked up, on a thread and not too often.
+
+        The state folder may be a network disk, and a box may have thousands of processes.
+        """
         now = time.monotonic()
-        if self._reading is None or (not self._reading.is_alive() and now - self._read_at >= CLAIMS_EVERY):
+        due = now - self._read_at >= CLAIMS_EVERY or port != self._port[0]
+        if self._reading is None or (not self._reading.is_alive() and due):
             self._read_at = now
-            self._reading = threading.Thread(target=self._read_claims, daemon=True)
+            self._reading = threading.Thread(target=self._read_claims, args=(port,), daemon=True)
             self._reading.start()
 
-    def _read_claims(self) -> None:
-        found: tuple[claims.Claim, ...] = self._claims or ()
+    def _read_claims(self, port: int | None) -> None:
+        found, unseen, owner = self._claims or (), "", None
         try:
+            owner = facts.port_owner(port, claims.run_of)
             found = tuple(claims.held(paths.runs_dir()))
-        finally:
-            self._claims = found  # a look that failed is over too
+        except OSError as error:
+            unseen = reasons.of_file(error)
+        except Exception as error:
+            unseen = crash.record(error)
+        self._claims, self._claims_unseen, self._port = found, unseen, (port, owner)  # a look that failed is over too
 
     def _look_up(self, key: object, config: RunConfig) -> None:
-        found = None
+        data = rows.named(config)
         try:
-            found = facts.look_up(config, paths.here(), history.pace(paths.runs_dir(), config))
-        finally:
-            self._known[key] = found  # a look that failed is over too
+            pace = history.pace(paths.runs_dir(), config)
+            found = facts.look_up(config, paths.here(), pace, lambda: data != self._data)
+        except rows.StaleError:
+            self._asked.discard(key)  # asked again once it is wanted again
+            return
+        except OSError as error:
+            found = facts.Known(unseen=reasons.of_file(error))
+        except Exception as error:
+            found = facts.Known(unseen=crash.record(error))
+        self._known[key] = found
 
 
 CLAIMS_EVERY = 1.0
@@ -103,9 +133,10 @@ class RunFeed:
 
     def __post_init__(self) -> None:
         self._latest: Overview | None = None
+        self._fault = ""
         self._seats = Seats()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name=f"run-{self.folder.id}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"run-{self.folder.id}", daemon=True)
 
     def start(self) -> None:
         """Begin to read."""
@@ -115,6 +146,10 @@ class RunFeed:
         """The run as last read; None before the first look. Never waits."""
         return self._latest
 
+    def fault(self) -> str:
+        """Why it is not read any more, as a sentence, "" while it is. Never waits."""
+        return self._fault
+
     def seats(self) -> Seats:
         """The processes of its ranks, while it runs here. Never waits."""
         return self._seats
@@ -122,6 +157,14 @@ class RunFeed:
     def stop(self) -> None:
         """Stop reading; returns at once."""
         self._over.set()
+
+    def _run(self) -> None:
+        try:
+            self._follow()
+        except OSError as error:
+            self._fault = t("Cannot be read or written: {reason}.", reason=reasons.of_file(error))
+        except Exception as error:
+            self._fault = crash.record(error)
 
     def _follow(self) -> None:
         """Read on, also after a fault of our own: it is told in the run's place, and tried again ever more rarely."""

@@ -31,6 +31,8 @@ PATIENCE = 5.0
 LONGEST = 2.0
 """Seconds that keys wait for a place to be whole."""
 SOON = 0.01
+LEAVE = "q"
+"""Leaves every place."""
 
 
 def as_typed(event: events.Key) -> list[events.Key]:
@@ -91,7 +93,7 @@ class KeysInTurn:
 
     async def _next(self) -> None:
         while self._waiting and not self._busy:
-            there = self._place_is_there()
+            there = self._place_is_there(self._waiting[0])
             if not there and self._waited < LONGEST:
                 self._busy = True
                 self._waited += SOON
@@ -131,7 +133,10 @@ class KeysInTurn:
         self._busy = False
         await self._next()
 
-    def _place_is_there(self) -> bool:
-        """Whether keys have somebody to go to."""
+    def _place_is_there(self, event: events.Event) -> bool:
+        """Whether a key has somebody to go to; who wants to leave waits for no list and no disk."""
         screen = self._app.screen
-        return screen.takes_keys() if isinstance(screen, Place) else len(self._app.screen_stack) > 1
+        if isinstance(screen, Place):
+            leaves = isinstance(event, events.Key) and event.key == LEAVE
+            return screen.takes_keys() or (leaves and screen.whole())
+        return len(self._app.screen_stack) > 1

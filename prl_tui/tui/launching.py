@@ -112,7 +112,7 @@ class Launching:
             if not made.cancelled.is_set():
                 self._app.call_later(self._probed, session, made, found, then)
 
-        self._app.run_worker(work, name="probe", description="try the environment", thread=True, exit_on_error=False)
+        self._app.beside.do(f"probe {made.began}", work, finishes=True)  # it ends what it has started
 
     def cancel(self, session: Session) -> bool:
         """End a probe that runs; False when none does."""
@@ -200,14 +200,14 @@ class Launching:
                 self._app.call_later(self._app.tell, error.sentence, "error")
                 return
             except OSError as error:
-                told = t("{path} cannot be written: {reason}", path=error.filename, reason=reasons.of(error))
+                told = t("Not launched: {reason}", reason=reasons.of_file(error))
                 self._app.call_later(self._app.tell, told, "error")
                 return
             finally:
                 self._starting = False
             self._app.call_later(self._app.open_run, folder)
 
-        self._app.run_worker(work, name="launch", description="start a run", thread=True, exit_on_error=False)
+        self._app.beside.do("launch", work, finishes=True)
 
 
 def _first_error(found: Iterable[Finding]) -> Finding | None:

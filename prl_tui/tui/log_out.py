@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
-from textual.worker import get_current_worker
 
 from prl_tui import atomic, reasons
 from prl_tui.i18n import nt, t
@@ -111,9 +110,16 @@ def _refusal(view: LogView, path: Path) -> str:
         return t("{path} is no file that can be replaced: choose another name.", path=path)
     source = view.log_source
     own = source.files() if isinstance(source, TailFirst) else ()
-    if paths.exists(path) and any(paths.exists(one) and one.samefile(path) for one in own):
+    if any(_is_same(one, path) for one in own):
         return t("{path} is the log itself: choose another name.", path=path)
     return ""
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there, or not to be looked at: writing says so
+        return False
 
 
 def _write(app: PrlApp, view: LogView, path: Path) -> None:
@@ -123,10 +129,12 @@ def _write(app: PrlApp, view: LogView, path: Path) -> None:
     if source is None:
         return
 
+    def is_left() -> bool:
+        return app.beside.leaving.is_set() or not view.is_attached
+
     def work() -> None:
-        worker = get_current_worker()
         try:
-            parts = log_text.parts(source, wanted, shown, lambda: worker.is_cancelled)
+            parts = log_text.parts(source, wanted, shown, is_left)
             atomic.write_parts(atomic.behind(path), parts)
             said = t("wrote {path}", path=paths.here() / path)
             app.call_later(app.tell, said)
@@ -138,9 +146,7 @@ def _write(app: PrlApp, view: LogView, path: Path) -> None:
             app.call_later(app.tell, t("Not saved. {reason}", reason=error), "error")
         except log_text.AnotherLogError:
             left = t("Not saved: the log's screen was left meanwhile.")
-            app.call_later(
-                app.tell, left if worker.is_cancelled else t("Not saved: the log began anew meanwhile."), "error"
-            )
+            app.call_later(app.tell, left if is_left() else t("Not saved: the log began anew meanwhile."), "error")
 
-    view.run_worker(work, name="save-log", description="save a log", thread=True, exit_on_error=False)
+    app.beside.do(f"save {path}", work, finishes=True)  # it takes away what it has begun
     app.tell(t("Writing {path} …", path=path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from prl_tui.core.config import RunConfig, resolve
@@ -10,15 +11,20 @@ from prl_tui.runs import plans, smoke
 
 if TYPE_CHECKING:
     from prl_tui.runs.overview import Overview
+    from prl_tui.runs.records import Broken
     from prl_tui.tui.app import PrlApp
 
 
 def open_in_form(app: PrlApp, one: Overview) -> None:
     """The run's own settings."""
-    config = _config(app, one)
-    if config is not None:
-        app.session.load(config)
-        app.action_go("configure")
+
+    def then(info: dict[str, object] | Broken | None) -> None:
+        config = _config(app, one, info)
+        if config is not None:
+            app.session.load(config)
+            app.action_go("configure")
+
+    _read(app, one, then)
 
 
 def promote(app: PrlApp, one: Overview) -> None:
@@ -29,16 +35,31 @@ def promote(app: PrlApp, one: Overview) -> None:
     if not one.smoke.passed:
         app.tell(one.smoke.words(), "warning")
         return
-    config = _config(app, one)
-    full = smoke.promoted(one.folder.info(), config) if config is not None else None
-    if full is not None:
-        app.session.load(full)
-        app.action_go("configure")
-        app.tell(t("The full run, with nothing else changed: l launches it."))
+
+    def then(info: dict[str, object] | Broken | None) -> None:
+        config = _config(app, one, info)
+        full = smoke.promoted(info, config) if config is not None else None
+        if full is not None:
+            app.session.load(full)
+            app.action_go("configure")
+            app.tell(t("The full run, with nothing else changed: l launches it."))
+
+    _read(app, one, then)
 
 
-def _config(app: PrlApp, one: Overview) -> RunConfig | None:
-    info = one.folder.info()
+def _read(app: PrlApp, one: Overview, then: Callable[[dict[str, object] | Broken | None], None]) -> None:
+    """The run's record, beside the screen; it counts for nothing where somebody went elsewhere meanwhile."""
+    asked = app.screen
+
+    def known(info: dict[str, object] | Broken | None) -> None:
+        if app.screen is asked:
+            then(info)
+
+    awaited = t("Looking at run {id} …", id=one.id)
+    app.beside.do(f"settings {one.id}", one.folder.info, known, awaited=awaited, holds_keys=True)
+
+
+def _config(app: PrlApp, one: Overview, info: dict[str, object] | Broken | None) -> RunConfig | None:
     recipe = app.catalog.find(one.recipe) if one.recipe else None
     if recipe is None or not isinstance(info, dict):
         app.tell(t("This run's recipe is not known here."), "warning")

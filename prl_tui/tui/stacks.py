@@ -17,7 +17,6 @@ def show(app: PrlApp, folder: RunFolder) -> None:
 
     def work() -> None:
         from prl_tui.runs import stacks
-        from prl_tui.tui.screens.dialogs import Help
 
         if stacks.program(folder) is not None:
             app.call_later(app.tell, t("Reading the stacks of every rank; it takes a few seconds."))
@@ -26,6 +25,11 @@ def show(app: PrlApp, folder: RunFolder) -> None:
         except stacks.StacksError as error:
             app.call_later(app.tell, str(error), "error")
             return
-        app.call_later(app.push_screen, Help(safe_lines(text)))
+        app.call_later(opened, safe_lines(text))
 
-    app.run_worker(work, name="stacks", description="read the stacks of a run", thread=True, exit_on_error=False)
+    def opened(text: str) -> None:
+        from prl_tui.tui.screens.dialogs import Help
+
+        app.push_screen(Help(text))
+
+    app.beside.do(f"stacks {folder.id}", work)

@@ -26,17 +26,25 @@ def ask(app: PrlApp, one: Overview) -> None:
     if isinstance(folder, BareRun):
         app.tell(t("prl-tui did not start {id}: it cannot be stopped from here.", id=one.id))
         return
-    if said := why_not(folder):
-        app.tell(said)
-        return
+    asked = app.screen
+
+    def then(said: str) -> None:
+        if app.screen is not asked:
+            return  # somebody went elsewhere meanwhile
+        if said:
+            app.tell(said)
+        else:
+            app.push_screen(StopQuestion(folder), answered)
 
     def answered(yes: bool | None) -> None:
         if yes:
-            app.run_worker(
-                lambda: _work(app, folder), name="stop", description="stop a run", thread=True, exit_on_error=False
-            )
+            app.beside.do(f"stop {folder.id}", lambda: stopping.stop(folder, by="prl-tui"), told, finishes=True)
 
-    app.push_screen(StopQuestion(folder), answered)
+    def told(result: stopping.StopResult) -> None:
+        app.tell(result.sentence, "warning" if result.refused else "information")
+
+    awaited = t("Looking at run {id} …", id=folder.id)
+    app.beside.do(f"may stop {folder.id}", lambda: why_not(folder), then, awaited=awaited, holds_keys=True)
 
 
 def lives(one: Overview) -> bool:
@@ -72,21 +80,11 @@ class StopQuestion(Question):
         self.set_interval(EVERY, self._look)
 
     def _look(self) -> None:
-        self.run_worker(
-            self._ask_again, name="still", description="look at a run", thread=True, exclusive=True, exit_on_error=False
-        )
-
-    def _ask_again(self) -> None:
-        if said := why_not(self._folder):
-            self.app.call_later(self._close, said)
+        app, folder = cast("PrlApp", self.app), self._folder
+        app.beside.do(f"still {folder.id}", lambda: why_not(folder), self._close)
 
     def _close(self, said: str) -> None:
         """It ended, or somebody else stopped it: “let it run” is no answer any more."""
-        if not self._answered:
+        if said and self.is_attached and not self._answered:
             cast("PrlApp", self.app).tell(said)
             self.answer(False)
-
-
-def _work(app: PrlApp, folder: RunFolder) -> None:
-    result = stopping.stop(folder, by="prl-tui")
-    app.call_later(app.tell, result.sentence, "warning" if result.refused else "information")

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 def look(app: PrlApp) -> None:
     """Find them and ask."""
 
-    def work() -> None:
+    def work() -> list[Orphans]:
         from prl_tui.machine import paths
         from prl_tui.runs import sweep
 
-        app.call_later(_ask, app, sweep.find(paths.runs_dir()))
+        return sweep.find(paths.runs_dir())
 
-    app.run_worker(work, name="sweep", description="look for orphans", thread=True, exit_on_error=False)
+    awaited = t("Looking for processes of earlier runs …")
+    app.beside.do("look for orphans", work, lambda found: _ask(app, found), awaited=awaited)
 
 
 def _ask(app: PrlApp, found: list[Orphans]) -> None:
@@ -41,12 +42,12 @@ def _ask(app: PrlApp, found: list[Orphans]) -> None:
 
 
 def _end(app: PrlApp, found: list[Orphans]) -> None:
-    def work() -> None:
+    def work() -> list[Swept]:
         from prl_tui.runs import sweep
 
-        app.call_later(_tell, app, [sweep.end(one) for one in found])
+        return [sweep.end(one) for one in found]
 
-    app.run_worker(work, name="sweep", description="end orphans", thread=True, exit_on_error=False)
+    app.beside.do("end orphans", work, lambda swept: _tell(app, swept), finishes=True)
 
 
 def _tell(app: PrlApp, swept: list[Swept]) -> None:

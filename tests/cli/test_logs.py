@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -159,3 +160,31 @@ def test_long_lines_are_printed_whole(cli, long_lines):
 def test_long_lines_are_judged_by_their_start_and_their_end(cli, long_lines, words, begins):
     done = cli("logs", long_lines.id, *words)
     assert (done.code, [line[:6] for line in done.out.splitlines()]) == (0, begins)
+
+
+COUNTS = "import time\nfor n in range(1, 61): print('line', n, flush=True); time.sleep(0.05)"
+
+
+@pytest.mark.parametrize("how", ["cut", "replaced"])
+def test_follow_starts_again_where_the_log_is_cut_or_replaced_and_says_so(tmp_path, how):
+    """Judged by the program's own numbers: none of the lines that came after is missing."""
+    folder = launcher.start(paths.runs_dir(), Job((sys.executable, "-c", COUNTS), cwd=tmp_path))
+    command = [*installed_script(), "logs", folder.id, "-f"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        guard = threading.Timer(30, process.kill)
+        guard.start()
+        before = [process.stdout.readline() for _ in range(20)]
+        if how == "cut":
+            os.truncate(folder.output, 0)
+        else:
+            folder.output.rename(tmp_path / "output.log.1")
+            folder.output.touch()
+        after = process.stdout.read().splitlines()
+        told = process.stderr.read()
+        guard.cancel()
+    assert before == [f"line {n}\n" for n in range(1, 21)]
+    last = [f"line {n}" for n in range(1, 61)]
+    assert folder.output.read_text().splitlines() == last[-len(folder.output.read_text().splitlines()) :]
+    assert after[-len(folder.output.read_text().splitlines()) :] == folder.output.read_text().splitlines()
+    assert told == "The log was cut or replaced: printed from its new beginning.\n"
+    assert process.returncode == 0

@@ -14,6 +14,7 @@ import time
 import pytest
 
 from prl_tui.runs import claims, launcher, lock, records, stop, store, sweep
+from prl_tui.runs.folder import read_ended
 from prl_tui.runs.state import log_end, status
 from prl_tui.telemetry import gpu_history
 from tests.faults.conftest import QUICK, UUID, stopped
@@ -303,7 +304,7 @@ def test_it_is_of_another_host_or_pod(tree, place):
 
 @pytest.mark.parametrize("how", ["truncated", "rotated", "deleted"])
 def test_its_log_is_truncated_rotated_or_deleted(tree, how):
-    """The run does not care; a stop works, and what comes later is in the log that the supervisor holds."""
+    """The run does not care; a stop works, and what comes later is at the log's path."""
     one = tree("polite")
     log = one.folder.output
     if how == "truncated":
@@ -316,6 +317,8 @@ def test_its_log_is_truncated_rotated_or_deleted(tree, how):
     until(lambda: one.said() > before + 20_000, "more output")
     assert status(one.folder).state == "starting"
     assert stopped(one).was_stopped
+    assert read_ended(one.folder).dropped == 0
+    assert log.stat().st_size > 10_000
     one.clean()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,114 @@ def test_a_config_is_counted_in_its_own_files_or_not_at_all(tmp_path: Path) -> N
     assert rows.of_fields(sports, sports.recipe.data.smoke.rows, tmp_path) == 3
     named = resolve(recipes["swift-grpo"])
     assert rows.training(named, tmp_path) is None  # a data set by name is not here
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that are opened to be counted."""
+    seen: list[Path] = []
+    real = rows.regular.opened
+
+    def open_it(path: Path):
+        seen.append(path)
+        return real(path)
+
+    monkeypatch.setattr(rows.regular, "opened", open_it)
+    return seen
+
+
+def test_a_file_is_counted_once_until_it_changes(tmp_path: Path, opened: list[Path]) -> None:
+    data = tmp_path / "a.jsonl"
+    data.write_text("{}\n{}\n")
+    assert [rows.count(data), rows.count(data)] == [2, 2]
+    assert opened == [data]
+    data.write_text("{}\n{}\n{}\n")
+    assert [rows.count(data), rows.count(data)] == [3, 3]
+    assert opened == [data, data]
+
+
+def test_those_who_ask_at_once_wait_for_one_count(tmp_path: Path, opened: list[Path], monkeypatch) -> None:
+    data, begun, go = tmp_path / "a.jsonl", threading.Event(), threading.Event()
+    data.write_text("{}\n{}\n")
+    real = rows._count
+
+    def slowly(path, stale):
+        begun.set()
+        go.wait(20)
+        return real(path, stale)
+
+    monkeypatch.setattr(rows, "_count", slowly)
+    found: list[int | None] = []
+    threads = [threading.Thread(target=lambda: found.append(rows.count(data))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    begun.wait(20)
+    with pytest.raises(rows.StaleError):
+        rows.count(data, lambda: True)
+    go.set()
+    for thread in threads:
+        thread.join(20)
+    assert found == [2] * 5
+    assert opened == [data]
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.jsonl", "{}\n"), ("a.csv", "h\n1\n"), ("b.csv", 'h\n"1"\n')])
+def test_a_count_that_nobody_wants_any_more_ends(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(rows.StaleError):
+        rows.count(tmp_path / name, lambda: True)
+    assert rows.count(tmp_path / name) == 1, "nothing of it is remembered, and the next one has its turn"
+
+
+def test_the_app_counts_a_file_once_for_all_numbers_of_processes_and_lets_go_of_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The counts are real ones that wait for leave between two of their parts."""
+    from prl_tui.machine.gpus import GpuSnapshot
+    from prl_tui.tui.feeds import BoxFacts
+
+    for name in ("one.jsonl", "two.jsonl"):
+        (tmp_path / name).write_text("{}\n" * 7)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    counted, ended, go = [], [], threading.Event()
+    real = rows._count
+
+    def slowly(path, stale):
+        counted.append(path.name)
+        try:
+            while not go.wait(0.01):
+                rows._heed(stale)
+            return real(path, stale)
+        finally:
+            ended.append(path.name)
+
+    monkeypatch.setattr(rows, "_count", slowly)
+    recipe = catalog.load([], only="prl-grpo").find("prl-grpo")
+    monkeypatch.setattr(type(recipe.data.batch), "rows", ("model",), raising=False)
+    base = resolve(recipe, "standard-4gpu")
+    box, end = BoxFacts(), time.monotonic() + 60
+
+    def ask(name, processes):
+        one = base.with_values({"model": name, "nproc_per_node": processes}, Source.FORM)
+        box.facts(one, GpuSnapshot(0.0))
+        return one
+
+    def wait(predicate):
+        while not predicate():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    ask("one.jsonl", 1)
+    wait(lambda: counted)
+    for processes in (2, 3, 4):
+        ask("one.jsonl", processes)
+    ask("two.jsonl", 4)
+    wait(lambda: ended == ["one.jsonl"] and counted == ["one.jsonl", "two.jsonl"])
+    go.set()
+    one = ask("two.jsonl", 4)
+    wait(lambda: box.known(ask("two.jsonl", 4)))
+    assert box.facts(one, GpuSnapshot(0.0)).rows == 7
+    for processes in (1, 2):
+        wait(lambda processes=processes: box.known(ask("two.jsonl", processes)))
+    assert counted == ["one.jsonl", "two.jsonl"]

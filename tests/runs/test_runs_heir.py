@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_counted_together_with_what_the_supervisor_had_drop
     exit_ = {"exit_code": None, "error": {"code": "supervisor-gone"}, "stop": {"stage": "kill"}, "dropped": 1500}
     write(folder, "exit", exit_)
     assert status(folder).detail == (
-        "Its supervisor was gone, so the exit code is not known, and the disk was full: "
+        "Its supervisor was gone, so the exit code is not known, and the disk was full or the log was deleted: "
         "1500 bytes of output are missing from the log"
     )
 

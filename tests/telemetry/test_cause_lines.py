@@ -5,6 +5,7 @@ Judges: this interpreter's own traceback behind torch's and torchrun's marks, an
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -27,15 +28,38 @@ def test_a_traceback_keeps_its_indentation(tmp_path, mark):
     found = cause.find(log, ())
     assert found is not None
     assert found.text == "ZeroDivisionError: division by zero"
-    assert list(cause.shown(log, found.line)[0]) == said
+    assert list(cause.shown(log, found.at)[0]) == said
 
 
 def test_a_real_capture_keeps_its_indentation():
     found = cause.find(CAPTURE, ())
     assert found is not None
-    lines, _ = cause.shown(CAPTURE, found.line)
+    lines, _ = cause.shown(CAPTURE, found.at)
     assert lines[0] == "Traceback (most recent call last):", "though it began behind a bar"
     calls = [line for line in lines if line.lstrip().startswith("File ")]
     assert len(calls) > 4
     assert all(line.startswith('  File "') for line in calls)
     assert any(line.startswith("    ") and set(line.strip()) <= {"^", "~"} for line in lines)
+
+
+def test_a_cause_is_found_in_the_end_of_a_log_alone_and_its_line_is_counted_when_asked_for(tmp_path, monkeypatch):
+    """Judged by the bytes that are read of a log of 64 MB, in whose holes nothing is stored."""
+    log = tmp_path / "output.log"
+    with log.open("wb") as file:
+        file.write(b"one\ntwo\n")
+        file.seek(64 << 20)
+        file.write(b"\nthree\nRuntimeError: out of luck\nbye\n")
+    taken = []
+
+    class Counted(io.BufferedReader):
+        def read(self, size=-1, /):
+            part = super().read(size)
+            taken.append(len(part))
+            return part
+
+    monkeypatch.setattr("prl_tui.regular.opened", lambda path: Counted(io.FileIO(path)))
+    found = cause.find(log, ())
+    assert (found.text, cause.shown(log, found.at)[0][-1]) == ("RuntimeError: out of luck",) * 2
+    assert sum(taken) <= 4 * cause.TAIL
+    assert found.line == 4
+    assert log.read_bytes().split(b"\n")[4] == b"RuntimeError: out of luck"

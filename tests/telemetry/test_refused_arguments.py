@@ -30,9 +30,9 @@ def test_the_sentence_below_the_usage_is_the_cause(tmp_path: Path) -> None:
     found = cause.find(refused(tmp_path, "--widht", "3"), ())
     assert found is not None
     assert found.text == "train.py: error: unrecognized arguments: --widht 3"
-    lines, number = cause.shown(found.path or tmp_path, found.line)
+    lines, begins = cause.shown(found.path or tmp_path, found.at)
     assert lines[-1] == found.text
-    assert number == found.line
+    assert begins == found.at
 
 
 def test_a_compilers_error_without_a_usage_is_no_cause(tmp_path: Path) -> None:

@@ -771,14 +771,15 @@ async def test_another_preset_and_another_folder_are_looked_at_anew(app, gate):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_look_that_fails_is_over_too(app, monkeypatch):
+async def test_a_look_that_fails_is_over_too_and_is_no_leave_to_launch(app, monkeypatch):
     def look_up(*_):
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(facts, "look_up", look_up)
     async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
         place = await configure(pilot)
-        await wait_for(pilot, lambda: "can launch here" in text_of(place.verdict), "what is known without it")
+        await wait_for(pilot, lambda: "cannot be looked at: the disk is gone" in text_of(place.verdict), "the reason")
+        assert "can launch here" not in text_of(place.verdict)
 
 
 async def test_the_low_verdict_shows_the_way_out_under_the_finding_that_it_is_of(app):

@@ -230,6 +230,26 @@ async def test_a_projects_recipes_are_asked_about_once_and_used_only_after_a_yes
         assert ("from-project" in text_of(place.presets)) == used
 
 
+@pytest.mark.parametrize("answer", ["y", "enter"])
+async def test_an_answer_that_cannot_be_kept_holds_until_one_leaves_and_is_told(project, monkeypatch, answer):
+    """Judged by the kernel, which makes no folder there."""
+    from tests.tui.driving import App
+
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nothing")
+    async with App().run_test(size=WIDE, notifications=True) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await wait_for(pilot, lambda: pilot.app.focused and pilot.app.focused.id == "no", "the safe answer focused")
+        await pilot.press(answer)
+        place = await configure(pilot)
+        used = answer == "y"
+        await wait_for(
+            pilot, lambda: ("from-project" in text_of(place.presets)) == used, "the presets after the answer"
+        )
+        told = [one.message for one in pilot.app._notifications]
+        assert [one for one in told if one.startswith("The answer is not kept: /proc/nothing/prl-tui/projects.json")]
+    assert trust.known(project) is used
+
+
 async def test_a_broken_file_is_named_and_the_rest_works(project):
     from tests.tui.driving import App
 

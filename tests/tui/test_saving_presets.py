@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.widgets import Input
 
 from prl_tui.core import catalog
@@ -94,3 +95,17 @@ async def test_a_built_in_preset_is_not_offered():
         place.session.set_text("num_generations", "8")
         await pilot.press("s")
         assert (await asked(pilot)).value == ""
+
+
+@pytest.mark.parametrize("text", ["presets = 3", "presets = []", "[[presets]]\nmine = 3"])
+async def test_a_file_whose_presets_are_something_else_is_one_sentence_and_what_was_typed_stays(text):
+    file = own("prl-grpo.toml", f"{HEAD}{text}\n")
+    async with app("standard-4gpu").run_test(size=SMALL, notifications=True) as pilot:
+        place = await configure(pilot)
+        place.session.set_text("num_generations", "8")
+        await pilot.press("s")
+        (await asked(pilot)).value = "other"
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "change presets.other in an editor" in said(pilot), "the sentence")
+        assert place.session.config.number("num_generations") == 8
+    assert file.read_text() == f"{HEAD}{text}\n"

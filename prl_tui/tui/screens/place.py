@@ -98,7 +98,7 @@ class Place(Screen[None]):
 
     def takes_keys(self) -> bool:
         """Keys have somebody to go to; until then they wait."""
-        return self.whole()
+        return self.whole() and not self.prl.beside.holds_keys()
 
     def later(self, show: Callable[..., None], *values: object) -> None:
         """Have the app's thread show something, unless the place has been left by then; from any thread."""

@@ -21,7 +21,7 @@ from prl_tui.tui.widgets.run_list import RunFinder, RunList, RunNote
 from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
-    from prl_tui.runs.folder import RunFolder
+    from prl_tui.runs import store
 
 MOST = 300
 """Runs that are read for the list, until somebody looks for one: then all are."""
@@ -88,9 +88,7 @@ class RunsScreen(Place):
         return self.query_one(RunList)
 
     def _read(self) -> None:
-        self.run_worker(
-            self._work, name="runs", description="read the runs", thread=True, exclusive=True, exit_on_error=False
-        )
+        self.prl.beside.do(f"runs {id(self)}", self._work)
 
     def _work(self) -> None:
         if not self._looking.acquire(blocking=False):
@@ -176,31 +174,29 @@ class RunsScreen(Place):
         if one is None:
             return
         folder = one.folder
-        kept = store.why_kept(folder)
-        if kept is not None:
-            self.prl.tell(kept.sentence)
-            return
+
+        def then(kept: store.Kept | None) -> None:
+            if not self.is_current:
+                return  # somebody went elsewhere meanwhile
+            if kept is not None:
+                self.prl.tell(kept.sentence)
+                return
+            question = t("Delete run {id} with its logs? Checkpoints elsewhere stay.", id=folder.id)
+            self.app.push_screen(Question(question, t("delete"), t("keep it"), str(folder.path)), answered)
 
         def answered(yes: bool | None) -> None:
-            if yes:  # beside the screen: a supervisor that waits for room takes a moment to leave
-                self.run_worker(
-                    lambda: self._remove(folder),
-                    name="delete",
-                    description="delete a run",
-                    thread=True,
-                    exit_on_error=False,
-                )
+            if yes:  # a supervisor that waits for room takes a moment to leave
+                self.prl.beside.do(f"delete {folder.id}", lambda: store.remove(folder), told, finishes=True)
 
-        question = t("Delete run {id} with its logs? Checkpoints elsewhere stay.", id=one.id)
-        self.app.push_screen(Question(question, t("delete"), t("keep it"), str(folder.path)), answered)
+        def told(kept: store.Kept | None) -> None:
+            self.prl.tell(kept.sentence if kept is not None else t("run {id} is deleted", id=folder.id))
+            if self.is_attached:
+                self._read()
 
-    def _remove(self, folder: RunFolder) -> None:
-        from prl_tui.runs import store
-
-        kept = store.remove(folder)
-        said = kept.sentence if kept is not None else t("run {id} is deleted", id=folder.id)
-        self.app.call_later(self.prl.tell, said)
-        self.app.call_later(self._read)
+        awaited = t("Looking at run {id} …", id=folder.id)
+        self.prl.beside.do(
+            f"may delete {folder.id}", lambda: store.why_kept(folder), then, awaited=awaited, holds_keys=True
+        )
 
     async def action_find(self, _why: bool = False) -> None:
         """Show only runs with a text. The keys that follow wait until the field is there, and are its."""

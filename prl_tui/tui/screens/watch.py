@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -17,7 +18,7 @@ from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE, OVER
-from prl_tui.telemetry.cause import Cause
+from prl_tui.telemetry.cause import Cause, line_at
 from prl_tui.tui import fault_place, stopping
 from prl_tui.tui.cells import fit, safe
 from prl_tui.tui.curves import charts, in_sight
@@ -38,6 +39,7 @@ from prl_tui.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from prl_tui.machine.gpus import GpuSnapshot
+    from prl_tui.runs.records import Broken
     from prl_tui.telemetry.series import Series
 
 RECALLED = 120
@@ -91,13 +93,13 @@ class WatchScreen(SizedPanes, LogPlace):
         self._snapshot: GpuSnapshot | None = None
         self._moment: tuple[object, ...] = ()
         """What else moves what is shown, as it was at the last look."""
+        self._fault = ""
         self._culprit: Cause | None = None
         self._changed = ""
         self._offered: list[str] = []
         self._written: dict[str, tuple[str, tuple[Span, ...]]] = {}
-        info = folder.info()
-        self._info = info if isinstance(info, dict) else {}
-        self._curves = outputs_of(info).curves
+        self._info: dict[str, object] = {}
+        self._curves = outputs_of(None).curves
 
     def compose(self) -> ComposeResult:
         """Head, GPUs and curves, logs, health."""
@@ -125,13 +127,21 @@ class WatchScreen(SizedPanes, LogPlace):
         self._show_tab(0)
         self.set_focus(self.query_one(LogView))
         self._look()
-        self.run_worker(
-            self._recall, name="history", description="read the GPU history", thread=True, exit_on_error=False
-        )
+        self.prl.beside.do(f"record {self.folder.id}", self.folder.info, self._take_info)
+        self.prl.beside.do(f"history {self.folder.id}", self._recall)
         self._compare()
         self.set_timer(COMPARED_AFTER, self._compare)
         self.follow_log()
         self.set_interval(CALM, self._turn)
+
+    def _take_info(self, info: dict[str, object] | Broken | None) -> None:
+        """What the run was started with; a change of the curves is drawn."""
+        if not self.is_attached or not self.whole():
+            return
+        self._info = info if isinstance(info, dict) else {}
+        self._curves = outputs_of(info).curves
+        if self._one is not None:
+            self._show_curves(self._one.view.series)
 
     def _recall(self) -> None:
         """What the GPUs did before anybody looked, from the run's own record; on a thread."""
@@ -151,7 +161,7 @@ class WatchScreen(SizedPanes, LogPlace):
             if found is not None:
                 self._changed = found.short()
 
-        self.run_worker(work, name="compare", description="compare two runs", thread=True, exit_on_error=False)
+        self.prl.beside.do(f"compare {self.folder.id}", work)
 
     def _recalled(self, found: dict[str, list[int | None]]) -> None:
         self.query_one(GpuPane).recall(found)
@@ -175,6 +185,9 @@ class WatchScreen(SizedPanes, LogPlace):
         self.set_class(reading.snapshot is None or not reading.snapshot.gpus, "-no-gpus")
         self.query_one(GpuPane).show(reading)
         one = self.feed.latest()
+        if (fault := self.feed.fault()) and fault != self._fault:
+            self._fault = fault
+            self.prl.tell(fault, "error")
         if one is None:
             self._write("#head", Content(t("run {id} · reading its files …", id=safe(self.folder.id))))
             return
@@ -330,10 +343,17 @@ class WatchScreen(SizedPanes, LogPlace):
         self.query_one(LogView).narrow(Shown())
         self._show_tab(names.index(place.rank) if place.rank in names else 0)
         view = self.query_one(LogView)
-        if place.line is None:
+        if place.at is None:
             view.find_error()
             return
-        self.run_worker(self.go_to(place.rank, place.path, place.line), group="details", exclusive=True)
+        awaited = t("Counting the lines before the cause …")
+        self.prl.beside.do(
+            f"line {place}", partial(line_at, place.path, place.at), partial(self._go_to, place), awaited=awaited
+        )
+
+    def _go_to(self, place: fault_place.FaultPlace, line: int | None) -> None:
+        if self.is_attached and self.whole():
+            self.run_worker(self.go_to(place.rank, place.path, line or 0), group="details", exclusive=True)
 
     def action_stop(self, _ended: bool = False) -> None:
         """Ask, then stop the run; say why where it is over."""

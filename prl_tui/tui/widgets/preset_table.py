@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from textual.message import Message
 
@@ -16,6 +17,9 @@ from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.tui.cells import fit
 from prl_tui.tui.widgets.rows import Piece, Rows
+
+if TYPE_CHECKING:
+    from prl_tui.tui.app import PrlApp
 
 Numbers = tuple[str, ...]
 """Cells of a preset's number columns."""
@@ -58,15 +62,15 @@ class PresetTable(Rows):
 
     def look_at_files(self) -> None:
         """Read the person's config files, on a thread: their disk may be slow, and the first paint waits for none."""
-        self.run_worker(self._read_files, description="read config files", thread=True, exit_on_error=False)
+        cast("PrlApp", self.app).beside.do(f"config files {id(self)}", self._read_files, self._take)
 
-    def _read_files(self) -> None:
+    def _read_files(self) -> Mapping[Line, Numbers]:
         read = {line: with_files(self._catalog, line, paths.here()) for line in self._lines if line.preset}
-        found = {line: numbers for line, numbers in read.items() if numbers is not None}
-        if found:
-            self.app.call_from_thread(self._take, found)
+        return {line: numbers for line, numbers in read.items() if numbers is not None}
 
     def _take(self, found: Mapping[Line, Numbers]) -> None:
+        if not found or not self.is_attached:
+            return
         self._numbers.update(found)
         self.refresh()
 
