@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prl_tui import steady
+from prl_tui import reasons, steady
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import bare, memory_killer, records, smoke, store
@@ -99,13 +99,14 @@ def overview(folder: RunFolder) -> Overview:
 
 
 def unread(folder: RunFolder, fault: Exception) -> Overview:
-    """The line of a run whose files this program failed to read, by a fault of its own: `unknown`, and the reason.
+    """The line of a run whose files could not be read: `unknown`, and the reason.
 
-    The fault is written down; it says nothing of the run, nor of any other run.
+    A fault of our own is written down; it says nothing of the run, nor of any other run.
     """
     from prl_tui.machine import crash  # never needed where all is well
 
-    seen = RunStatus("unknown", detail=t("Its files could not be read: {reason}", reason=crash.record(fault)))
+    reason = reasons.of_file(fault) if isinstance(fault, OSError) else crash.record(fault)
+    seen = RunStatus("unknown", detail=t("Its files could not be read: {reason}", reason=reason))
     info = folder.info()
     known = info if isinstance(info, dict) else {}
     recipe, preset = (str(known[key]) if known.get(key) else None for key in ("recipe", "preset"))

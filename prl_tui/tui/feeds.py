@@ -10,7 +10,6 @@ from prl_tui import reasons
 from prl_tui.core.config import RunConfig, fill
 from prl_tui.core.findings import Facts
 from prl_tui.core.value import replace
-from prl_tui.i18n import t
 from prl_tui.machine import crash, facts, paths, rows
 from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import claims, history, overview, reserved
@@ -133,10 +132,9 @@ class RunFeed:
 
     def __post_init__(self) -> None:
         self._latest: Overview | None = None
-        self._fault = ""
         self._seats = Seats()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"run-{self.folder.id}", daemon=True)
+        self._thread = threading.Thread(target=self._follow, name=f"run-{self.folder.id}", daemon=True)
 
     def start(self) -> None:
         """Begin to read."""
@@ -146,10 +144,6 @@ class RunFeed:
         """The run as last read; None before the first look. Never waits."""
         return self._latest
 
-    def fault(self) -> str:
-        """Why it is not read any more, as a sentence, "" while it is. Never waits."""
-        return self._fault
-
     def seats(self) -> Seats:
         """The processes of its ranks, while it runs here. Never waits."""
         return self._seats
@@ -157,14 +151,6 @@ class RunFeed:
     def stop(self) -> None:
         """Stop reading; returns at once."""
         self._over.set()
-
-    def _run(self) -> None:
-        try:
-            self._follow()
-        except OSError as error:
-            self._fault = t("Cannot be read or written: {reason}.", reason=reasons.of_file(error))
-        except Exception as error:
-            self._fault = crash.record(error)
 
     def _follow(self) -> None:
         """Read on, also after a fault of our own: it is told in the run's place, and tried again ever more rarely."""

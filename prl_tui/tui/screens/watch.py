@@ -93,7 +93,6 @@ class WatchScreen(SizedPanes, LogPlace):
         self._snapshot: GpuSnapshot | None = None
         self._moment: tuple[object, ...] = ()
         """What else moves what is shown, as it was at the last look."""
-        self._fault = ""
         self._culprit: Cause | None = None
         self._changed = ""
         self._offered: list[str] = []
@@ -185,9 +184,6 @@ class WatchScreen(SizedPanes, LogPlace):
         self.set_class(reading.snapshot is None or not reading.snapshot.gpus, "-no-gpus")
         self.query_one(GpuPane).show(reading)
         one = self.feed.latest()
-        if (fault := self.feed.fault()) and fault != self._fault:
-            self._fault = fault
-            self.prl.tell(fault, "error")
         if one is None:
             self._write("#head", Content(t("run {id} · reading its files …", id=safe(self.folder.id))))
             return
