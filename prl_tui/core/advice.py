@@ -24,6 +24,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Finding]:
     """What the length of the run means: time, and what it leaves behind if it dies."""
+    yield from _unsaved(schedule, steps)
     total = steps.total if steps else None
     if total is None:
         return
@@ -56,6 +57,23 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
             **figures,
         )
         yield Finding("takes-time", "note", "max_steps", message)
+
+
+def _unsaved(schedule: Schedule, steps: Steps | None) -> Iterator[Finding]:
+    """Strategies that save nothing before the end, or nothing at all (transformers saves at the end by the strategy too)."""
+    total, per_epoch = (steps.total, steps.per_epoch) if steps else (None, None)
+    if schedule.saving == "no":
+        message = t("save_strategy no: nothing is saved, at the end of the run neither.")
+        yield Finding("saves-nothing", "warning", "save_strategy", message, t("The trained weights are lost."))
+    elif schedule.saving == "epoch" and total is not None and per_epoch and total <= per_epoch:
+        message = nt(
+            "The run ends after {total} step, with no save on the way: they come with the end of an epoch.",
+            "The run ends after {total} steps, with no save on the way: they come with the end of an epoch.",
+            total,
+            total=f"{total:,}",
+        )
+        why = t("A run that dies leaves nothing to resume from.")
+        yield Finding("no-save-before-end", "warning", "save_strategy", message, why)
 
 
 FAULTS = {"fail_step": "fail_rank", "hang_step": "hang_rank"}

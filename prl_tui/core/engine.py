@@ -50,8 +50,12 @@ def dialect(config: RunConfig, stack: Stack) -> Iterator[Finding]:
         fix = Fix({"vllm_mode": "colocate"}, t("{label} {old} → {new}", label=label, old="–", new="colocate"))
         yield Finding("vllm-mode-missing", "error", "vllm_mode", t("use_vllm needs vllm_mode."), "", (fix,))
     elif mode is not None and not vllm:
-        fix = Fix({"vllm_mode": None}, t("leave out {label}", label=label))
-        yield Finding("vllm-mode-unused", "error", "vllm_mode", t("vllm_mode is refused without use_vllm."), "", (fix,))
+        without = Fix({"vllm_mode": None}, t("leave out {label}", label=label))
+        use = config.recipe.by_key["use_vllm"]
+        old = config.text("use_vllm") or "–"
+        also = Fix({"use_vllm": True}, t("{label} {old} → {new}", label=use.label, old=old, new=use.words[0]))
+        message = t("vllm_mode is refused without use_vllm.")
+        yield Finding("vllm-mode-unused", "error", "vllm_mode", message, "", (without, also))
 
 
 def place(config: RunConfig, facts: Facts) -> Iterator[Finding]:

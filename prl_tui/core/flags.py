@@ -197,12 +197,21 @@ def _why(flag: str, life: Life, version: str) -> str:
         if flag == "--num_infer_workers":
             return t("Since 3.6 vllm_mode says where vLLM runs: colocate on the training's GPUs, server elsewhere.")
         if life.other:
-            since = LIVES[life.other].since if life.other in LIVES else life.until
-            return t("Since {since} it is called {other}.", since=since or life.until, other=life.other)
+            other = _heir(life, version)
+            since = LIVES[other].since if other in LIVES else life.until
+            return t("Since {since} it is called {other}.", since=since or life.until, other=other)
         return t("It is gone since {until}.", until=life.until)
     if life.other:
         return t("It came with {since}; before, it was {other}.", since=life.since, other=life.other)
     return t("It came with {since}.", since=life.since)
+
+
+def _heir(life: Life, version: str) -> str:
+    """What a flag is called in a version: its successor, or that one's."""
+    other = life.other
+    while (later := LIVES.get(other)) and later.until and release(version) >= release(later.until) and later.other:
+        other = later.other
+    return other
 
 
 def _fixes(config: RunConfig, key: str, life: Life) -> tuple[Fix, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from prl_tui.core.config import nearest
@@ -77,7 +78,9 @@ def neither(path: object, table: Mapping[str, object], recipes: Mapping[str, Rec
     given = table.get("presets")
     values = [one.get("values") for one in given.values() if isinstance(one, dict)] if isinstance(given, dict) else []
     keys = {key for one in values if isinstance(one, dict) for key in one}
-    base = next((name for name, recipe in recipes.items() if keys and keys.issubset(recipe.by_key)), "prl-grpo")
+    fits = [name for name, recipe in recipes.items() if keys and keys.issubset(recipe.by_key)]
+    named = Path(str(path)).stem
+    base = named if named in (fits or recipes) else next(iter(fits), "prl-grpo")
     line = f'extends = "{base}"'
     typed = next((key for key in table if nearest(key, ["extends"])), "")
     if typed:

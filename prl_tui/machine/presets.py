@@ -51,6 +51,8 @@ def target(usual: Path, config: RunConfig, name: str) -> Target:
     """Where the preset `name` goes: the file that it is from, else `usual`; ValueError with why it cannot be saved."""
     if nothing := nothing_to_save(config):
         raise ValueError(nothing)
+    if wrong := next((one.problem for one in config.settings.values() if one.problem), ""):
+        raise ValueError(t("Not saved: {problem}", problem=wrong))
     if not _NAME.fullmatch(name):
         raise ValueError(t("“{name}” cannot be a preset's name; letters, digits, - and _ would work.", name=cut(name)))
     place = config.recipe.place_of(name)

@@ -82,6 +82,7 @@ class Job:
 NEEDED = 64 << 10
 """Bytes that a run's folder must take before the start: its records and the first of its log, in blocks of 4 KiB."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_UNBUFFERED = "PYTHONUNBUFFERED"
 _FREES_WITHIN = 2.0
 """Seconds in which a supervisor that has refused is gone, and its lock with it."""
 
@@ -285,6 +286,10 @@ def _environment(folder: RunFolder, job: Job) -> dict[str, str]:
     if job.per_rank_logs:
         folder.ranks.mkdir(mode=0o700, exist_ok=True)
         added = {"PET_LOG_DIR": str(folder.ranks), "PET_REDIRECTS": "3", "PET_TEE": "3", **added}
+        if not os.environ.get(_UNBUFFERED):
+            # torchrun's threads share its stdout: up to CPython 3.11.9 and 3.12.3 (gh-119506) its buffer gets bytes of
+            # the heap in then. Ranks' lines come at once too.
+            added.setdefault(_UNBUFFERED, "1")
     return added
 
 

@@ -213,3 +213,11 @@ def test_free_variables_can_nest_launchers() -> None:
     config = custom(script="/opt/venv/bin/swift", arguments="rlhf --rlhf_type dpo", environment="NPROC_PER_NODE=2")
     assert "launcher-in-launcher" in codes(config)
     assert "launcher-in-launcher" not in codes(config.with_values({"environment": None}, Source.SET))
+
+
+def test_a_flag_that_was_renamed_twice_is_told_by_its_name_of_now() -> None:
+    """ms-swift 3.0 named --sft_type --train_type, and 4.0 that one --tuner_type."""
+    config = custom(module="swift.cli.sft", arguments="--sft_type lora")
+    for version, since, other in (("4.6.0", "4.0", "--tuner_type"), ("3.5.3", "3.0", "--train_type")):
+        [found] = unknown(config, version)
+        assert found.why == f"Since {since} it is called {other}."

@@ -13,7 +13,7 @@ import pytest
 
 from prl_tui.core import catalog, checks, needs
 from prl_tui.core.config import RunConfig, Source, resolve
-from prl_tui.core.findings import Finding
+from prl_tui.core.findings import Facts, Finding
 from prl_tui.core.plan import build
 from prl_tui.export import bash
 
@@ -39,9 +39,9 @@ REFUSED = [
     ("swift-grpo", {"vllm_mode": "server"}, "vllm_server_host",
      "With use_vllm=true and vllm_mode=server, vllm_server_host or vllm_server_base_url must be set."),
     ("swift-grpo", {"vllm_server_host": "10.0.0.2"}, "vllm_server_host",
-     "With vllm_server_host=10.0.0.2, vllm_mode=server is needed."),
+     "With vllm_server_host=10.0.0.2 and use_vllm=true, vllm_mode=server is needed."),
     ("swift-grpo", {"vllm_server_base_url": "http://10.0.0.2:8000"}, "vllm_server_base_url",
-     "With vllm_server_base_url=http://10.0.0.2:8000, vllm_mode=server is needed."),
+     "With vllm_server_base_url=http://10.0.0.2:8000 and use_vllm=true, vllm_mode=server is needed."),
 ]  # fmt: skip
 
 
@@ -100,3 +100,15 @@ def test_a_need_that_names_no_field_is_a_problem_of_its_file(config_dir: Path) -
     )
     (problem,) = catalog.load([config_dir]).problems
     assert "needs[0]: there is no such field as mastr_port; did you mean master_port?" in problem.message
+
+
+def test_a_server_without_vllm_is_waited_for_and_each_way_out_leads_on() -> None:
+    """ms-swift 4.6.0: `_init_external_vllm` connects whatever use_vllm says, and vllm_mode is refused without it."""
+    one = config("swift-grpo", use_vllm=False, vllm_server_host="10.0.0.1")
+    for _ in range(4):
+        wrong = [found for found in checks.check(one, Facts()).findings if found.severity == "error"]
+        if not wrong:
+            break
+        assert all(found.fixes for found in wrong)
+        one = one.with_values(wrong[0].fixes[0].changes, Source.FIX)
+    assert checks.check(one, Facts()).ok

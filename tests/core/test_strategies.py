@@ -47,3 +47,16 @@ def test_a_platform_that_ends_the_job_is_told_by_what_is_saved(saving, said):
     for told in (losses.at_risk(made), losses.at_deletion(made)):
         assert said in told
         assert ("100" in told) == (saving == "steps")
+
+
+def test_a_run_that_saves_nothing_or_at_its_end_alone_is_warned_of():
+    """ms-swift 4.6.0, trainers/patcher.py: the last step is saved unless save_strategy is `no`."""
+    nothing = resolve(RECIPES["swift-sft"]).with_values({"save_strategy": "no"}, Source.SET)
+    for facts in (Facts(), Facts(rows=1000)):
+        assert [one.code for one in checks.check(nothing, facts).findings if one.severity == "warning"] == [
+            "saves-nothing"
+        ]
+    for epochs, warned in ((1, True), (2, False)):
+        once = nothing.with_values({"save_strategy": "epoch", "num_train_epochs": epochs}, Source.SET)
+        codes = {one.code for one in checks.check(once, Facts(rows=1000)).findings}
+        assert ("no-save-before-end" in codes) is warned
