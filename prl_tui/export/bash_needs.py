@@ -25,6 +25,7 @@ def rules(plan: LaunchPlan) -> Iterator[str]:
         if need.severity == "error" and not _chosen(plan, need):
             test = _test(plan, need)
             if test not in (_YES, _NO):
+                test = test[2:-3] if test.startswith("{ ") else test
                 yield from (f"if {test}; then", f"  fail {literal(_sentence(plan, need))}", "fi")
 
 
@@ -48,9 +49,11 @@ def _test(plan: LaunchPlan, need: Need) -> str:
 
     holds = _all(given(key) if text == needs.ANY else equal(key, text) for key, text in need.where.items())
     field = given(need.field)
-    right = _any(equal(need.field, text) for text in need.values) if need.values else field
-    instead = _all((_not(field), _any(map(given, need.instead))))
-    return _all((holds, _not(_any((right, instead)))))
+    instead = _any(map(given, need.instead))
+    if not need.values:
+        return _all((holds, _not(_any((field, instead)))))
+    right = _any(equal(need.field, text) for text in need.values)
+    return _all((holds, _not(_any((right, _all((_not(field), instead)))))))
 
 
 def _given(field: Field) -> str:
@@ -74,6 +77,8 @@ def _equal(field: Field, text: str) -> str:
 
 
 def _not(test: str) -> str:
+    if test.startswith("[[ -n ") and test.count("[[") == 1:
+        return test.replace("-n", "-z", 1)
     return {_YES: _NO, _NO: _YES}.get(test) or f"! {test}"
 
 

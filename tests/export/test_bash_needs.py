@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from prl_tui.core.plan import build
 from prl_tui.core.recipe import Field, Need, Recipe, Text
 from prl_tui.export import bash_files, bash_overrides
 from tests.export.scripts import Bench, recipe, script, text_field
+from tests.export.test_bash_script import shellcheck
 
 RECIPES = catalog.load().recipes
 WITH_NEEDS = sorted(name for name, one in RECIPES.items() if one.data.needs)
@@ -137,3 +140,14 @@ def test_needs_of_ones_own_recipe_hold_for_every_type_of_field(bench: Bench, env
     found = errors(from_environment(config, env))
     assert (outcome.argv is None) is ("needed" in found), (found, outcome.err)
     assert outcome.argv is None or not outcome.err
+
+
+@pytest.mark.slow
+def test_shellcheck_finds_nothing_in_needs_of_every_type(tmp_path: Path) -> None:
+    own = recipe(
+        text_field("rate", "float"), text_field("items", "list"), text_field("more"), text_field("flag", "bool"),
+        text_field("name"), needs=NEEDS,
+    )  # fmt: skip
+    (tmp_path / "run.sh").write_text(script(resolve(own)), "utf-8")
+    found = subprocess.run([shellcheck(), str(tmp_path / "run.sh")], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stdout) == (0, "")
