@@ -26,34 +26,39 @@ def findings(config: RunConfig) -> Iterator[Finding]:
 
 def works(recipe: Recipe, field: Field) -> tuple[str, ...]:
     """The choices of a field without those that the program fails with, whatever the others say."""
-    alone = [need.values for need in recipe.data.needs if _of_itself(need) and need.field == field.key and need.values]
+    alone = [need.values for need in recipe.data.needs if of_itself(need) and need.field == field.key and need.values]
     return tuple(choice for choice in field.choices if all(choice in allowed for allowed in alone))
 
 
-def _of_itself(need: Need) -> bool:
+def of_itself(need: Need) -> bool:
     """The field's own value is all that it is about."""
     return set(need.where) == {need.field} and need.severity == "error"
 
 
 def _holds(config: RunConfig, need: Need) -> bool:
     return all(
-        config.value(key) is not None and wanted in (ANY, values.show(config.recipe.by_key[key], config.value(key)))
+        config.value(key) not in (None, (), "") and (wanted == ANY or _says(config, key, wanted))
         for key, wanted in need.where.items()
     )
 
 
 def _met(config: RunConfig, need: Need) -> bool:
-    found = config.value(need.field)
-    if found is None or found in ((), ""):
+    if config.value(need.field) in (None, (), ""):
         return any(config.value(key) not in (None, (), "") for key in need.instead)
-    return not need.values or values.show(config.recipe.by_key[need.field], found) in need.values
+    return not need.values or any(_says(config, need.field, wanted) for wanted in need.values)
+
+
+def _says(config: RunConfig, key: str, text: str) -> bool:
+    """A field has the value that this text is; 0.5 and 5e-1 are one number."""
+    field, value = config.recipe.by_key[key], config.value(key)
+    return values.show(field, value) == text or (field.type == "float" and values.parse(field, text)[0] == value)
 
 
 def _finding(config: RunConfig, need: Need) -> Finding:
     by_key = config.recipe.by_key
     said = t(" and ").join(f"{key}={config.text(key)}" for key in need.where)
     wanted = t(" or ").join((need.field, *need.instead))
-    if _of_itself(need):
+    if of_itself(need):
         message = t("{said} does not work; {value} does.", said=said, value=need.values[0])
     elif need.values:
         message = t("With {said}, {wanted} is needed.", said=said, wanted=f"{need.field}={need.values[0]}")

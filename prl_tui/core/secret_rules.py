@@ -71,8 +71,12 @@ PLACEHOLDER = (
 )
 """What guides, and servers that ask for no key, write in its place, in any case: vLLM's `--api_key EMPTY`, `sk-xxx`."""
 BEFORE = r"""[]["'\\[:space:]=:>]"""
-AFTER = f"[{_ENDS}]"
-"""What stands around a placeholder. With a `{` as its first character it is no secret to any rule."""
+AFTER = r"""(["'\\[:space:]]|[][,;&)}]+(["'\\[:space:]{]|[[:alpha:]_][[:alnum:]_.-]{0,40}=[^=[:space:]]))"""
+"""What stands around a placeholder. With a `{` as its first character it is no secret to any rule.
+
+A comma or a bracket ends one only where nothing follows but the next `name=value`, as in lm-eval's `api_key=EMPTY,model=m`:
+`dummy,hunter2` is a password.
+"""
 
 _DIGIT_FIRST = "|".join(f"[[:digit:]]{{{n}}}[[:alpha:]][[:alnum:]]{{{12 - n}}}" for n in range(1, 13))
 """Thirteen letters and digits that begin with a digit and have a letter: `--train_tokens 1000000000000` is a number."""

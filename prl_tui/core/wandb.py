@@ -14,6 +14,8 @@ from prl_tui.core.reporting import FLAGS
 from prl_tui.i18n import t
 
 MODE, KEY = "WANDB_MODE", "WANDB_API_KEY"
+TARGET, WANDB = "report_to", "wandb"
+"""The field that says where the curves go, and its value for wandb."""
 WITHOUT_A_KEY = "offline"
 """The mode that asks nobody, and keeps the curves in the job's own folder."""
 
@@ -38,7 +40,7 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
 
 def _used(config: RunConfig) -> bool:
     """Whether the recipe's program sends its curves to wandb; one without a choice sends them to all that is installed."""
-    return "report_to" not in config.settings or config.value("report_to") == "wandb"
+    return TARGET not in config.settings or config.value(TARGET) == WANDB
 
 
 def _by_field(config: RunConfig, facts: Facts) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from prl_tui.core.assess import RANKS, stack_of
 from prl_tui.core.layout import LOOPBACK
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.stacks import Stack
-from prl_tui.export import bash_batch, bash_parts
+from prl_tui.export import bash_batch, bash_needs, bash_parts, bash_wandb
 from prl_tui.export.shell import literal
 from prl_tui.i18n import t
 
@@ -27,7 +27,14 @@ def rules(plan: LaunchPlan) -> list[str]:
     """The lines that check the plan's rules, on the variables that carry the fields."""
     stack = stack_of(plan.config)
     lines = _devices(plan, stack) if _counts_gpus(plan) else _count(plan) if bash_parts.key(plan, VISIBLE) else []
-    return lines + bash_batch.rules(plan, stack) + _nodes(plan) + _ranks(plan)
+    return [
+        *lines,
+        *bash_batch.rules(plan, stack),
+        *_nodes(plan),
+        *_ranks(plan),
+        *bash_needs.rules(plan),
+        *bash_wandb.rules(plan),
+    ]
 
 
 def _ranks(plan: LaunchPlan) -> list[str]:

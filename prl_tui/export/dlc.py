@@ -29,6 +29,7 @@ def _platform() -> nodes.Platform:
         needs=_ENDED,
         gpus="NPROC_PER_NODE",
         taken=(*_ENDED, "NPROC_PER_NODE"),
+        in_a_form=True,
         hint=t("Choose PyTorch as the job's framework."),
     )
 
@@ -55,6 +56,9 @@ def _losses(plan: LaunchPlan, text: str) -> Iterator[str]:
         yield t("Nodes, instance type, image and mounted storage are set in the job's form: nodes {nodes}, GPUs on each {gpus}.",
                 nodes=count, gpus=cards)  # fmt: skip
         yield t("DLC gives a node all GPUs of its instance type: choose one with as many as the config has.")
+    elif processes := nodes.may_take_gpus(plan):
+        yield t("Nodes, instance type, image and mounted storage are set in the job's form: nodes {nodes}, as many GPUs on each as"
+                " processes: {processes}.", nodes=count, processes=processes)  # fmt: skip
     else:
         yield t("Nodes, instance type, image and mounted storage are set in the job's form: nodes {nodes}, a type without GPUs.",
                 nodes=count)  # fmt: skip

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from prl_tui.core import assess, devices
 from prl_tui.core.plan import LaunchPlan
+from prl_tui.core.templates import PLACE
 from prl_tui.export import bash, bash_files, losses
 from prl_tui.export.model import header, one_line
 from prl_tui.export.shell import literal
@@ -22,6 +23,8 @@ from prl_tui.lists import listed
 LONGEST = 120_000
 """Bytes that fit in one argument: Linux takes 128 KiB."""
 GPUS = "cuda_visible_devices"
+_MOST_GPUS = 16
+"""Of one node: more processes than that do not have a GPU each."""
 _NOTHING = "'\"\"'"
 """Nothing, between single quotes: those end and begin again. With `''` shellcheck would take them for a slip (SC1078)."""
 _NEEDED = ("nnodes", "node_rank", "master_addr", "master_port", GPUS)
@@ -40,6 +43,8 @@ class Platform:
     """The variable with the number of this node's GPUs, where there is one."""
     taken: tuple[str, ...] = ()
     """Variables that a launcher or trainer would read as its own, with another meaning: they end here."""
+    in_a_form: bool = False
+    """The kind of node is chosen in a form, not named in the file."""
     hint: str = ""
     """What to do where `needs` are not there; one sentence."""
 
@@ -85,10 +90,27 @@ def on_cpu(plan: LaunchPlan) -> bool:
     return devices.read(config.value(GPUS)).hides or (needed and not assess.needs_gpu(config))
 
 
-def without_gpus(plan: LaunchPlan) -> str:
-    """Why a file asks for no GPUs."""
+def may_take_gpus(plan: LaunchPlan) -> int:
+    """GPUs of a node for a command of one's own that names none: one for each process, if it trains on them; else 0.
+
+    Its recipe asks for no GPU because nobody knows what the command does, where another one's program needs none.
+    """
+    if gpus(plan) or on_cpu(plan):
+        return 0
+    programs = plan.config.recipe.data.program.values()
+    own = any(PLACE.fullmatch(text) for program in programs for text in (program.module, program.script))
+    return (1 if plan.launcher == "python" else plan.config.number("nproc_per_node") or 1) if own else 0
+
+
+def without_gpus(plan: LaunchPlan, in_a_form: bool = False) -> str:
+    """Why a file asks for no GPUs. `in_a_form`: no file does, a person chooses a kind of node."""
     if on_cpu(plan):
         return t("No GPUs are asked for: the run is on the CPU.")
+    if count := may_take_gpus(plan):
+        if in_a_form:
+            return t("{key} is not set: the job sees all GPUs of its node.", key=GPUS)
+        return t("No GPUs are asked for: cuda_visible_devices is empty. Where the command trains on GPUs, set it, for example to {list}.",
+                 list=",".join(map(str, range(min(count, _MOST_GPUS)))))  # fmt: skip
     return t("No GPUs are asked for: cuda_visible_devices is empty.")
 
 
@@ -204,7 +226,7 @@ def lost(plan: LaunchPlan, platform: Platform) -> Iterator[str]:
         yield t("The GPUs {list} of the config are {own} there: a node's GPUs are counted from 0.",
                 list=plan.config.text(GPUS), own=own)  # fmt: skip
     if not gpus(plan):
-        yield without_gpus(plan)
+        yield without_gpus(plan, platform.in_a_form)
     if plan.files:
         yield t(
             "{variable} must be a folder of each node: every node writes the files itself.",

@@ -41,6 +41,16 @@ NO_PLACEHOLDERS = [
     "sk-xxxy",
     f"sk-{'x' * 20}",
     "your_dog",
+    # a placeholder, a sign and more
+    "dummy,hunter2",
+    "EMPTY;hunter2",
+    "dummy&hunter2",
+    "dummy,,hunter2",
+    "dummy)hunter2",
+    "EMPTY}hunter2",
+    "dummy]hunter2",
+    "dummy,$hunter2",
+    "dummy,aHVudGVyMg==",
 ]
 """Near them, and values all the same."""
 CARRIED = [
@@ -251,6 +261,15 @@ SECRET = [
 ]
 ORDINARY = [
     *(name.format(value) for name in CARRIED for value in PLACEHOLDERS),
+    # a sign behind a placeholder, and nothing or the next entry
+    "--model_args model=m,api_key=EMPTY,base_url=http://h:8000/v1,num_concurrent=1",
+    "https://h/v1?api_key=EMPTY&model=m",
+    "{api_key: EMPTY, model: m}",
+    "{model: m, api_key: EMPTY}",
+    "f(api_key=EMPTY), g",
+    '["--api_key","EMPTY","--model","m"]',
+    '{"api_key":"EMPTY","model":"m"}',
+    "API_KEY=EMPTY, API_KEY=dummy; HF_TOKEN=sk-xxx,",
     "--model_signature serving_default",
     "--signatures a",
     "signature=serving_default",

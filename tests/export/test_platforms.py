@@ -394,6 +394,49 @@ def test_the_notes_of_a_run_without_gpus_ask_for_none_and_say_why(name: str, rea
     assert not any("CUDA_VISIBLE_DEVICES" in note for note in taken)
 
 
+OWN = [
+    ("torchrun", {}, 2),
+    ("accelerate", {}, 2),
+    ("swift", {}, 2),
+    ("python", {"nproc_per_node": 4}, 1),
+    ("torchrun", {"nproc_per_node": 8}, 8),
+    ("torchrun", {"nproc_per_node": None}, 1),
+]
+
+
+@pytest.mark.parametrize(("preset", "values", "count"), OWN, ids=str)
+def test_a_command_of_ones_own_without_a_list_of_gpus_is_no_run_on_the_cpu(
+    preset: str, values: dict[str, object], count: int
+) -> None:
+    made = plan.build(resolve(RECIPES["custom"], preset).with_values(values, Source.SET))
+    notes = FORMATS["dlc"](made).losses
+    assert sum(note.endswith(f"nodes 1, as many GPUs on each as processes: {count}.") for note in notes) == 1
+    assert "cuda_visible_devices is not set: the job sees all GPUs of its node." in notes
+    assert not any("without GPUs" in note or "No GPUs" in note for note in notes)
+    for name in {*NAMES} - {"dlc"}:
+        (note,) = [note for note in FORMATS[name](made).losses if "No GPUs are asked for" in note]
+        assert note.endswith(f"for example to {','.join(map(str, range(count)))}.")
+
+
+@pytest.mark.parametrize(
+    ("source", "values", "told"),
+    [
+        ("custom/torchrun", {"cuda_visible_devices": "-1"}, "nodes 1, a type without GPUs."),
+        ("custom/torchrun", {"cuda_visible_devices": "0,1,2"}, "nodes 1, GPUs on each 3."),
+        ("swift-sft/lora-4gpu", {"use_cpu": True}, "nodes 1, a type without GPUs."),
+        ("swift-sft/lora-4gpu", {}, "nodes 1, GPUs on each 4."),
+        ("demo/two-ranks", {}, "nodes 1, a type without GPUs."),
+    ],
+    ids=str,
+)
+def test_the_form_of_a_dlc_job_takes_the_gpus_that_the_config_says(
+    source: str, values: dict[str, object], told: str
+) -> None:
+    recipe, _, preset = source.partition("/")
+    made = plan.build(resolve(RECIPES[recipe], preset).with_values(values, Source.SET))
+    assert sum(note.endswith(told) for note in FORMATS["dlc"](made).losses) == 1
+
+
 def test_a_value_for_the_gpus_of_a_slurm_job_that_asks_for_none_is_used(bench: Bench) -> None:
     (bench.bin / "srun").write_text(SRUN)
     (bench.bin / "srun").chmod(0o755)

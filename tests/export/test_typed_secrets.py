@@ -237,3 +237,15 @@ def test_a_placeholder_in_a_secrets_place_is_a_value_and_reaches_the_program(val
     own = recipe(text_field("api_key"))
     assert resolve(own).with_values({"api_key": value}, Source.FORM).value("api_key") == value
     refused(resolve(own).with_values({"api_key": f"{value}1"}, Source.FORM), "api_key")
+
+
+@pytest.mark.parametrize("value", ["dummy,hunter2", "EMPTY;hunter2"])
+def test_a_placeholder_with_more_behind_a_comma_is_none(value: str, bench: Bench) -> None:
+    config = resolve(RECIPES["custom"], "torchrun")
+    typed = config.with_values({"environment": f"API_KEY={value}"}, Source.SET)
+    assert not checks.check(typed).ok
+    assert "hunter2" not in typed.text("environment")
+    outcome = bench.run_config(config, PRL_ENVIRONMENT=f"API_KEY={value}")
+    assert (outcome.code, outcome.argv) == (1, None)
+    assert outcome.err.startswith("error: PRL_ENVIRONMENT holds a secret")
+    assert "hunter2" not in outcome.out + outcome.err
