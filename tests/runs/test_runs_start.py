@@ -242,6 +242,27 @@ def test_per_rank_logs_are_asked_for_by_torchruns_own_variables(python, root):
     assert chosen.output.read_text() == "PET_LOG_DIR=/chosen PET_REDIRECTS=3 PET_TEE=1\n"
 
 
+def test_torchruns_threads_write_each_byte_that_its_ranks_wrote(python, root, monkeypatch):
+    """CPython up to 3.11.9 and 3.12.3 (gh-119506): threads that share a buffered stdout put bytes of the heap into it."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    code = (
+        "import sys, threading\n"
+        "def write(n):\n"
+        "    for i in range(20000): sys.stdout.write(f'[default{n}]:' + 'x' * (i % 900) + '\\n')\n"
+        "threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]\n"
+        "[one.start() for one in threads], [one.join() for one in threads]\n"
+    )
+    folder = python("-c", code, per_rank_logs=True)
+    ended(folder)
+    text = folder.output.read_bytes()
+    assert len(text) == 4 * sum(len("[default0]:\n") + i % 900 for i in range(20000))
+    assert not text.translate(None, b"[default]:0123x\n")
+    code = "import os; print(os.environ.get('PYTHONUNBUFFERED'))"
+    chosen = python("-c", code, per_rank_logs=True, env=(("PYTHONUNBUFFERED", "x"),))
+    ended(chosen)
+    assert chosen.output.read_text() == "x\n"
+
+
 def test_a_run_survives_the_sigkill_of_its_starter(root, pids):
     starter = subprocess.Popen(
         [sys.executable, PROGRAMS / "starter.py", root, sys.executable, PROGRAMS / "chatter.py", "10", pids / "go"],
