@@ -42,7 +42,7 @@ def errors(config: RunConfig) -> set[str]:
         (
             "swift-grpo/colocate-4gpu",
             {"PRL_VLLM_SERVER_BASE_URL": "http://10.0.0.2:8000 http://10.0.0.3:8000"},
-            "With PRL_VLLM_SERVER_BASE_URL, PRL_VLLM_MODE=server is needed.",
+            "With PRL_VLLM_SERVER_BASE_URL and PRL_USE_VLLM=true, PRL_VLLM_MODE=server is needed.",
         ),
         ("swift-sft/lora-4gpu", {"PRL_PACKING": "true"}, "With PRL_PACKING=true, PRL_ATTN_IMPL=flash_attn is needed."),
         (
