@@ -31,7 +31,7 @@ from tests.bench.bench_gpus import row
 
 RANKS, RATE = 8, 5000
 KEYS_EVERY = 0.25
-SHOWN = re.compile("▸(r\\d|launcher)".encode())
+SHOWN = re.compile("▸(all|r\\d|launcher)".encode())
 PROGRAMS = Path(__file__).with_name("programs")
 INTO_ITS_FOLDER = """
 import os, sys
