@@ -353,10 +353,14 @@ class PrlApp(App[int]):
             event.prevent_default()
 
     def reload_presets(self, recipe: str, preset: str) -> None:
-        """Read the recipes again and go on from a preset."""
+        """Read the recipes again and go on from a preset, at the field where the cursor is."""
+        from prl_tui.tui.screens.configure import ConfigureScreen
+
+        place = next((one for one in self.screen_stack if isinstance(one, ConfigureScreen) and one.whole()), None)
+        standing = place.form.standing if place is not None else None
         self._catalog = None
         self._session = Session.begin(self.catalog, recipe, preset)
-        self.action_go("configure")
+        self._show(ConfigureScreen(self.session, standing))
 
     def action_doctor(self) -> None:
         """What is wrong with this box and the config's environment; looked at on a thread."""

@@ -109,3 +109,24 @@ async def test_a_file_whose_presets_are_something_else_is_one_sentence_and_what_
         await wait_for(pilot, lambda: "change presets.other in an editor" in said(pilot), "the sentence")
         assert place.session.config.number("num_generations") == 8
     assert file.read_text() == f"{HEAD}{text}\n"
+
+
+@pytest.mark.parametrize("size", [SMALL, (160, 45)])
+async def test_the_cursor_stays_at_its_field_so_that_what_is_typed_next_is_for_that_one(size):
+    """A newcomer's `s`, a name, and digits changed the first field of the form."""
+    async with app("standard-4gpu").run_test(size=size, notifications=True) as pilot:
+        place = await configure(pilot)
+        place.form.go_to("max_completion_length")
+        await pilot.press("3", "2", "enter", "s")
+        (await asked(pilot)).value = "third"
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "saved prl-grpo/third" in notices(pilot), "it is saved")
+        after = await configure(pilot)
+        assert after is not place
+        assert after.form.key == "max_completion_length"
+        assert 0 <= after.form.cursor - after.form.scroll_offset.y < after.form.size.height
+        await pilot.press("6", "4", "enter")
+        await wait_for(
+            pilot, lambda: after.session.config.text("max_completion_length") == "64", "the field's new value"
+        )
+        assert after.session.config.changed() == ("max_completion_length",)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from prl_tui.core.findings import Fix
     from prl_tui.tui.widgets.field_help import FieldHelp
     from prl_tui.tui.widgets.finder import Finder
+    from prl_tui.tui.widgets.form_row import Standing
     from prl_tui.tui.widgets.preview import Preview
     from prl_tui.tui.widgets.settings_form import SettingsForm
     from prl_tui.tui.widgets.verdict_view import VerdictView
@@ -63,8 +64,10 @@ class ConfigureScreen(BoxPlace):
         Binding("q", "app.leave", t("quit")),
     ]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, standing: Standing | None = None) -> None:
+        """`standing`: what of the form is in sight at first, else its beginning."""
         super().__init__(session)
+        self._standing = standing
         self._ready = False
         self._fixable: bool | None = None
 
@@ -109,6 +112,8 @@ class ConfigureScreen(BoxPlace):
         self._ready = True
         self.set_focus(self.form)
         self.update()
+        if self._standing is not None:
+            self.form.stand(self._standing)
         for look in (self.look_on, self.presets.look_at_files):
             self.set_timer(LOOK_AFTER, look)
 
