@@ -21,7 +21,7 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import ALIVE
+from prl_tui.runs.state import ALIVE, status
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.escapes import plain
@@ -125,8 +125,13 @@ def tell_after(folder: RunFolder) -> None:
 
 
 def tell_alive(folder: RunFolder) -> None:
-    """On stderr: the run goes on, and how it is found again."""
-    print(t("run {id} goes on; prl-tui watch {id} shows it again", id=folder.id), file=sys.stderr)
+    """On stderr: the run goes on, or is being stopped, and how it is found again."""
+    told = (
+        t("run {id} is being stopped; prl-tui watch {id} shows how far that is")
+        if status(folder).state == "stopping"
+        else t("run {id} goes on; prl-tui watch {id} shows it again")
+    )
+    print(told.format(id=folder.id), file=sys.stderr)
 
 
 def tell_end(one: Overview) -> None:
