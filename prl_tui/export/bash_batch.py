@@ -16,6 +16,11 @@ def rules(plan: LaunchPlan, stack: Stack) -> list[str]:
     return [*(maker(plan, stack) if maker else ()), *_sequence_parallel(plan)]
 
 
+def _world(plan: LaunchPlan) -> str:
+    """The line that counts the processes of all nodes."""
+    return f"world=$(( {bash_parts.number(plan, 'nproc_per_node', '0')} * {bash_parts.number(plan, 'nnodes', '1')} ))"
+
+
 def _sequence_parallel(plan: LaunchPlan) -> list[str]:
     """As many processes as share a sequence; none may be left over. Source: ms-swift 4.6's device mesh."""
     if not bash_parts.key(plan, "sequence_parallel_size"):
@@ -25,7 +30,7 @@ def _sequence_parallel(plan: LaunchPlan) -> list[str]:
         variable=bash_parts.override(plan, "sequence_parallel_size"),
     )
     return [
-        f"world=$(( {bash_parts.number(plan, 'nproc_per_node', '0')} * {bash_parts.number(plan, 'nnodes', '1')} ))",
+        _world(plan),
         f"sequence={bash_parts.number(plan, 'sequence_parallel_size', '1')}",
         *bash_parts.refuse("(( world > 0 && sequence > 1 && world % sequence != 0 ))", told),
     ]
@@ -35,9 +40,7 @@ def _grpo(plan: LaunchPlan, stack: Stack) -> list[str]:
     if not (bash_parts.key(plan, "num_generations") and bash_parts.key(plan, "per_device_train_batch_size")):
         return []
     factor = ""
-    lines = [
-        f"world=$(( {bash_parts.number(plan, 'nproc_per_node', '0')} * {bash_parts.number(plan, 'nnodes', '1')} ))"
-    ]
+    lines = [_world(plan)]
     if stack.accumulation_counts:
         default = _DEFAULT_ACCUMULATION.format(each=bash_parts.number(plan, "per_device_train_batch_size", "1"))
         accumulation = bash_parts.number(
@@ -158,7 +161,7 @@ def _total(plan: LaunchPlan, stack: Stack) -> list[str]:  # noqa: ARG001
     )
     return [
         f"batch={bash_parts.number(plan, 'batch_size', '0')}",
-        f"world=$(( {bash_parts.number(plan, 'nproc_per_node', '0')} * {bash_parts.number(plan, 'nnodes', '1')} ))",
+        _world(plan),
         *bash_parts.refuse("(( batch > 0 && world > 0 && batch / world < 1 ))", told),
     ]
 
