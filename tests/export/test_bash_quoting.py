@@ -8,14 +8,17 @@ from hypothesis import strategies as st
 
 from prl_tui.core.config import RunConfig, Source, resolve
 from tests.export.scripts import Bench, recipe, script, text_field
+from tests.plain_texts import is_plain
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30).filter(
+    is_plain
+)
 SHELL = st.sampled_from(
     ["$(touch canary)", "`touch canary`", "';touch canary;'", '";touch canary;"', "$HOME", "${x}", "!!", "*", "~", "a b", " ", "\n",
      "\\", "'", '"', "-n", "--", "\\\n", "$'\\n'", "{a,b}", "#", "a\r\nb", "\x1b[2J", "\x7f", "中文", "🚀", "\u2028", "%s%n", "EOF",
      "{inner}", "&", "|", "<(x)", "[[ x ]]", "}", "'\"'\"'"]
 )  # fmt: skip
-VALUE = st.one_of(TEXT, st.lists(SHELL | TEXT, min_size=1, max_size=4).map("".join))
+VALUE = st.one_of(TEXT, st.lists(SHELL | TEXT, min_size=1, max_size=4).map("".join)).filter(is_plain)
 
 TEXTS = recipe(
     text_field("a"), text_field("b", "path"), text_field("inner", default="x"),
