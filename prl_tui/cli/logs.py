@@ -91,6 +91,13 @@ def _index(folder: RunFolder, rank: int | None) -> LineIndex | MergedIndex:
         raise CommandError(
             t("run {id} has no log of rank {rank}; ranks: {known}.", id=folder.id, rank=rank, known=known)
         )
+    if ranks[rank].is_gone:
+        raise CommandError(
+            t("the log of rank {rank} was deleted ({path}); `prl-tui logs {id}` has what all ranks wrote, "
+              "with --grep '^\\[default{rank}\\]' this one's.",
+              rank=rank, path=ranks[rank].stdout.parent, id=folder.id),
+            Exit.NO_RUN,
+        )  # fmt: skip
     return ranks[rank].open()
 
 

@@ -168,6 +168,8 @@ def _watch(parser: argparse.ArgumentParser) -> None:
         "--exit-on", metavar="WHAT", help=t("leave once it is finished, failed or step=N; the run goes on")
     )
     parser.add_argument("--json", action="store_true", help=t("a line of JSON for each event"))
+    parser.epilog = t("--plain and --json show of a log that prl-tui did not start what stands in it now, since nobody "
+                      "knows its end; with --exit-on they wait for more.")  # fmt: skip
 
 
 def _logs(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from prl_tui.core.findings import GpuUse, Report
 from prl_tui.i18n import column, cut, nt, t, visible
 from prl_tui.lists import sentence
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, plans, store
+from prl_tui.runs import adrift, launcher, plans, store
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder
 
@@ -229,6 +229,16 @@ def find(name: str) -> RunFolder:
     return folder
 
 
+def _to_stop(name: str) -> RunFolder:
+    """A run by its name, also one that goes on though its folder was deleted."""
+    known = store.find(paths.runs_dir(), name)
+    if isinstance(known, store.NoRun) and (wanted := name.strip().lower()):
+        found = [one for one in adrift.find(paths.runs_dir()) if one.id.lower().startswith(wanted)]
+        if len(found) == 1:
+            return found[0]
+    return find(name)
+
+
 def unreadable(problem: OSError, name: str) -> str:
     """One sentence for a log or folder that cannot be read; `name`: as it was given."""
     path = visible(str(problem.filename or name))
@@ -239,7 +249,7 @@ def unreadable(problem: OSError, name: str) -> str:
 
 def stop(args: argparse.Namespace) -> int:
     """`prl-tui stop RUN`: done only when nothing of it is left."""
-    folder = find(args.run)
+    folder = _to_stop(args.run)
     result = stopping.stop(folder, by="prl-tui stop")
     if result.code != "ended":  # that is said below
         print(result.sentence, file=sys.stderr)
@@ -253,7 +263,7 @@ def stop(args: argparse.Namespace) -> int:
         if left != before:
             print(nt("{n} process left", "{n} processes left", left), file=sys.stderr)
             before = left
-        if left == 0 and not os.access(folder.path, os.W_OK):
+        if left == 0 and not adrift.is_gone(folder) and not os.access(folder.path, os.W_OK):
             raise CommandError(
                 t(
                     "nothing of run {id} lives any more, but its end cannot be written down in {path}.",

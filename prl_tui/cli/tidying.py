@@ -19,6 +19,8 @@ from prl_tui.runs.sweep import Orphans, Swept
 def clean(args: argparse.Namespace) -> int:
     """`prl-tui sweep`: processes that outlived their run; ended after a yes, or at once with --yes."""
     found = sweep.find(paths.runs_dir())
+    for line in sweep.notes(paths.runs_dir()):
+        print(f"! {visible(line)}", file=sys.stderr)
     for line in sweep.lines(found):
         print(visible(line), file=sys.stderr if args.json else sys.stdout)
     if not found:

@@ -270,8 +270,9 @@ def step_line(one: Overview) -> str:
     progress = view.progress
     if progress is None:
         return ""
-    parts = [t("step {step}/{total}", step=progress.step, total=progress.total)]
+    parts = [t("step {step}", step=progress.step)]
     if progress.total:
+        parts = [t("step {step}/{total}", step=progress.step, total=progress.total)]
         parts.append(f"{100 * progress.step / progress.total:.0f} %")
     values = view.last_row.values if view.last_row is not None else {}
     for name in ("loss", "reward"):

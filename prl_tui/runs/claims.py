@@ -20,7 +20,7 @@ from prl_tui import reasons
 from prl_tui.i18n import nt, t
 from prl_tui.lists import listed
 from prl_tui.machine import paths
-from prl_tui.runs import lock, proctree, records
+from prl_tui.runs import adrift, lock, proctree, records
 from prl_tui.runs.folder import Ended, RunFolder, Started, number, read_ended, read_started
 from prl_tui.runs.place import here
 from prl_tui.runs.state import ALIVE, is_heard, status
@@ -249,7 +249,7 @@ def _lives(claim: Claim, file: Path) -> bool:
     if isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK):
         return False
     seen = status(folder)
-    if seen.state in ALIVE or lock.held(folder.path / records.LOCK):
+    if seen.state in ALIVE or lock.held(folder.path / records.LOCK) or adrift.lives(folder):
         return True
     started = read_started(folder)
     if isinstance(started, Started) and started.supervisor is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from prl_tui import steady
 from prl_tui.i18n import t
-from prl_tui.runs import ladder, lock, proctree, records, salvage
+from prl_tui.runs import adrift, ladder, lock, proctree, records, salvage
 from prl_tui.runs.folder import (
     Ended,
     RunFolder,
@@ -95,6 +95,8 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
         let_go(folder)
         return StopResult("ended", t("Run {id} has ended already", id=folder.id))
     started = read_started(folder)
+    if started is None and adrift.lives(folder):
+        return _ask_adrift(folder)
     if not isinstance(started, Started):
         reason = explain(started) if isinstance(started, Broken) else t("there is no record of it")
         return StopResult("unknown", t("Run {id} cannot be stopped: {reason}", id=folder.id, reason=reason))
@@ -132,6 +134,8 @@ def progress(folder: RunFolder) -> tuple[Left, ...]:
 def leftovers(folder: RunFolder) -> list[proctree.Seen]:
     """The live processes of a run of this place: all but its supervisor and this process."""
     started = read_started(folder)
+    if started is None:
+        return adrift.left(folder)
     if not isinstance(started, Started) or not started.is_at(here()):
         return []
     roots = _roots(started)
@@ -142,13 +146,22 @@ def leftovers(folder: RunFolder) -> list[proctree.Seen]:
 
 
 def wait(folder: RunFolder, timeout: float) -> bool:
-    """Wait up to `timeout` seconds until the run has its exit record and nothing of it lives; whether it has."""
+    """Wait up to `timeout` seconds until the run has its exit record and nothing of it lives; whether it has.
+
+    One whose folder is gone has no record: there it counts that nothing lives.
+    """
     deadline = time.monotonic() + timeout
-    while not (isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK)):
+    while not _is_over(folder):
         if time.monotonic() >= deadline:
             return False
         time.sleep(_TURN)  # processes of other parents cannot be waited for, only looked at
     return True
+
+
+def _is_over(folder: RunFolder) -> bool:
+    if adrift.is_gone(folder):
+        return not (adrift.supervisors(folder) or adrift.left(folder))
+    return isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK)
 
 
 def _request(folder: RunFolder, grace: Grace, by: str) -> dict[str, object]:
@@ -199,6 +212,16 @@ def _ask(folder: RunFolder, request: Mapping[str, object]) -> StopResult:
     return StopResult(
         "asked", t("Run {id} is being stopped already", id=folder.id)
     )  # by one who sweeps: it has the lock
+
+
+def _ask_adrift(folder: RunFolder) -> StopResult:
+    """Its supervisor takes the default graces: nothing can be written down for it."""
+    try:
+        for seen in adrift.supervisors(folder):
+            proctree.send(seen.birth, signal.SIGTERM)
+    except PermissionError:
+        return StopResult("denied", t("Run {id} belongs to another user", id=folder.id))
+    return StopResult("asked", t("Run {id} is being stopped", id=folder.id))
 
 
 def _sweep(folder: RunFolder, started: Started, grace: Grace, request: Mapping[str, object]) -> StopResult:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from prl_tui.i18n import t
-from prl_tui.runs import ladder, lock, proctree, records, spawn, stop, store
+from prl_tui.runs import adrift, ladder, lock, proctree, records, stop, store
 from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
 from prl_tui.runs.place import here
 from prl_tui.runs.state import is_supervised
@@ -25,8 +25,6 @@ Why = Literal["lost", "ended", "removed"]
 """Its supervisor is gone without an exit record; it has one, and something outlived that; its folder was deleted."""
 
 _TURN = 0.05
-_PROGRAM = spawn.PROGRAM.parts[-3:]
-_MODULE = "prl_tui.runs.supervisor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +92,12 @@ def lines(found: Iterable[Orphans]) -> list[str]:
     return told
 
 
+def notes(root: Path) -> list[str]:
+    """Runs that go on though their folder is gone: no orphans, and nothing else lists them."""
+    told = t("run {id} lives, but its folder was deleted or moved; prl-tui stop {id} ends it")
+    return [told.format(id=folder.id) for folder in adrift.find(root)]
+
+
 def why_words(why: Why) -> str:
     """Why processes count as orphans, for a person."""
     return {
@@ -113,7 +117,7 @@ def _of(folder: RunFolder) -> Orphans | None:
 
 
 def _why(folder: RunFolder) -> Why | None:
-    if lock.held(folder.path / records.LOCK) or _has_supervisor(folder) or _is_inside(folder):
+    if lock.held(folder.path / records.LOCK) or adrift.supervisors(folder) or _is_inside(folder):
         return None
     if not folder.path.exists():
         return "removed"
@@ -121,16 +125,6 @@ def _why(folder: RunFolder) -> Why | None:
     if not isinstance(started, Started) or not started.is_at(here()) or is_supervised(folder, started):
         return None  # of another place, alive, or damaged: nothing is known that would allow a signal
     return "ended" if isinstance(read_ended(folder), Ended) else "lost"
-
-
-def _has_supervisor(folder: RunFolder) -> bool:
-    """One that has not reported yet, or whose folder was deleted under it: its run goes on."""
-    return any(_is_supervisor(proctree.words_of(seen.pid)) for seen in proctree.tree([], folder.path))
-
-
-def _is_supervisor(words: Sequence[str]) -> bool:
-    """Whether a command is a supervisor with its run: this installation's, or another one's of the same account."""
-    return any(word == _MODULE or Path(word).parts[-3:] == _PROGRAM for word in words[1:-1])
 
 
 def _is_inside(folder: RunFolder) -> bool:

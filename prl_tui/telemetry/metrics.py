@@ -165,6 +165,8 @@ class MetricTable:
         """Steps of the training, as the newest row that says so has it."""
         self._rows: deque[MetricRow] = deque(maxlen=KEPT_ROWS)
         self._buffers: dict[str, SeriesBuffer] = {}
+        self.told: int | None = None
+        """The last step that a training row named itself."""
         self._last_step: int | None = None
         self._views: Mapping[str, Series] | None = None
 
@@ -186,6 +188,8 @@ class MetricTable:
 
     def add(self, row: MetricRow) -> None:
         """Take in one row; a train or eval row without a step gets it from its place."""
+        if row.kind == "train" and row.step is not None:
+            self.told = row.step
         if row.step is None and row.kind in ("train", "eval"):
             row = replace(row, step=(self._last_step or 0) + (row.kind == "train"))
         self.count += 1

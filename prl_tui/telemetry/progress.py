@@ -41,7 +41,8 @@ class Progress:
     """Where the training stands."""
 
     step: int
-    total: int
+    total: int | None
+    """None where nothing says how far it goes."""
     epoch: float | None = None
     seconds_per_step: float | None = None
     """Recent speed."""
@@ -197,26 +198,39 @@ def pace_of(rows: Iterable[MetricRow]) -> Pace:
 
 
 def progress_of(
-    row: MetricRow | None, total: int | None, pace: float | None, bar: Bar | None, bar_epoch: float | None = None
+    row: MetricRow | None,
+    total: int | None,
+    pace: float | None,
+    bar: Bar | None,
+    bar_epoch: float | None = None,
+    told: int | None = None,
 ) -> Progress | None:
     """The furthest that the newest row (its training has `total` steps) and the training's bar tell.
 
     `pace`: recent seconds per step from the rows, if known; else the row's average, else the bar's own.
+    `told`: the step that the rows themselves name, which counts where nothing tells the total.
     """
     from_bar = bar is not None and (row is None or row.step is None or not total or bar.step > row.step)
     if bar is not None and total and bar.total != total:
         from_bar = False  # not this training's
+    step, whole = None, total or None
     if bar is not None and from_bar:
         step, whole = bar.step, total or bar.total
-    elif row is not None and row.step is not None and total:
-        step, whole = row.step, total
-    else:
+    elif row is not None:
+        step = row.step if total else told
+    if step is None:
         return None
     average = row.seconds_per_step if row is not None else None
     speed = pace or average or (bar.seconds_per_step if bar is not None else None)
-    left = max(0, whole - step)
-    eta = 0.0 if left == 0 else left * speed if speed is not None else None
+    eta = _eta(step, whole, speed)
     if eta is None:
         eta = row.remaining if row is not None else None
     epoch = bar_epoch if bar_epoch is not None else row.epoch if row is not None else None
     return Progress(step, whole, epoch, speed, eta, "bar" if from_bar else "metrics")
+
+
+def _eta(step: int, total: int | None, speed: float | None) -> float | None:
+    if total is None:
+        return None
+    left = max(0, total - step)
+    return 0.0 if left == 0 else left * speed if speed is not None else None

@@ -44,7 +44,7 @@ def limit(view: RunView, patience: Patience = USUAL) -> float:
     """Seconds of silence that this run may take now."""
     progress = view.progress
     step = view.step_seconds or (progress.seconds_per_step if progress is not None else None)
-    at_work = progress is not None and 0 < progress.step < progress.total and not view.done
+    at_work = progress is not None and 0 < progress.step < (progress.total or 0) and not view.done
     if not at_work or step is None:
         return patience.unpaced
     return max(patience.least, patience.steps * step, patience.reports * (view.report_seconds or 0.0))

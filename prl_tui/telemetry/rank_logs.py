@@ -29,6 +29,11 @@ class RankLog:
     attempt: int
     """0 for the first start; torchrun counts restarts."""
 
+    @property
+    def is_gone(self) -> bool:
+        """Neither file is there: torchrun made both, and somebody deleted them."""
+        return not (self.stdout.exists() or self.stderr.exists())
+
     def open(self) -> MergedIndex:
         """Both files as one list of lines, for a log view."""
         return MergedIndex((self.stdout, self.stderr))

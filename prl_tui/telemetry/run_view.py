@@ -215,7 +215,9 @@ class RunReader:
         self._table = table = metrics.table if metrics is not None and from_file else console.table
         bar = console.bar
         train = table.last.get("train")
-        progress = progress_of(train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch)
+        progress = progress_of(
+            train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch, table.told
+        )
         stepping = train is not None or (progress is not None and progress.step > 0)
         told, ranks = list(console.first_errors.values()), [file.errors for file in self._rank_files.values()]
         own = [one.own for one in told] if any(one.own for one in told) else []

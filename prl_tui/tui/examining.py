@@ -15,7 +15,8 @@ def show(app: PrlApp) -> None:
     """Look, then open the dialog."""
     config = app.session.config
     env, hook = (config.text(key) if key in config.settings else "" for key in ("training_env", "conda_hook"))
-    app.tell(t("Looking at this box; it takes a few seconds."))
+    announced = t("Looking at this box; it takes a few seconds.")
+    app.tell(announced)
 
     def work() -> str:
         from prl_tui.machine import doctor_report
@@ -23,8 +24,10 @@ def show(app: PrlApp) -> None:
         return safe_lines("\n".join(doctor_report.lines(doctor_report.look(env, hook))))
 
     def then(text: str) -> None:
+        from prl_tui.tui import toasts
         from prl_tui.tui.screens.dialogs import Help
 
+        toasts.take_back(app, announced)
         app.push_screen(Help(text))
 
     app.beside.do("doctor", work, then)

@@ -17,6 +17,7 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
+from prl_tui.telemetry.rank_logs import RankLog
 from prl_tui.tui.cells import fit, safe
 
 GAP = "   "
@@ -50,8 +51,10 @@ def head(one: Overview, width: int) -> Content:
     return Content.assemble(*parts)
 
 
-def waiting(folder: RunFolder) -> str:
-    """What stands in place of a log that has no line."""
+def waiting(folder: RunFolder, rank: RankLog | None = None) -> str:
+    """What stands in place of a log that has no line; `rank`: of that rank's own."""
+    if rank is not None and rank.is_gone:
+        return t("The log of rank {rank} was deleted; “{all}” has what it wrote.", rank=rank.rank, all=t("all ranks"))
     if isinstance(folder, BareRun) and folder.log is None:
         return t("No log lies in this folder, only metrics.")
     return t("Nothing is written yet.")
@@ -62,13 +65,10 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     took = _took(one)
     if progress is None:
         return [overview.phase_told(one), took] if one.status.state in ALIVE else [took]
-    share = progress.step / progress.total if progress.total else 0.0
-    found = [
-        t("step {step} / {total}", step=f"{progress.step:,}", total=f"{progress.total:,}"),
-        f"{100 * share:3.0f} %",
-    ]
-    if with_bar:
-        found.append(bar(share, BAR))
+    found = [overview.progress_words(one)]
+    if progress.total:
+        share = progress.step / progress.total
+        found += [f"{100 * share:3.0f} %", *([bar(share, BAR)] if with_bar else [])]
     if one.status.state in ALIVE and one.status.state in overview.GOES_ON:
         if one.quiet is not None:
             found.append(t("{time} left", time="–"))

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 def show(app: PrlApp, folder: RunFolder) -> None:
     """Read them, then open the dialog; what stands against it is said."""
+    announced = t("Reading the stacks of every rank; it takes a few seconds.")
 
     def work() -> None:
         from prl_tui.runs import stacks
 
         if stacks.program(folder) is not None:
-            app.call_later(app.tell, t("Reading the stacks of every rank; it takes a few seconds."))
+            app.call_later(app.tell, announced)
         try:
             text = "\n".join(stacks.lines(stacks.read(folder)))
         except stacks.StacksError as error:
@@ -28,8 +29,10 @@ def show(app: PrlApp, folder: RunFolder) -> None:
         app.call_later(opened, safe_lines(text))
 
     def opened(text: str) -> None:
+        from prl_tui.tui import toasts
         from prl_tui.tui.screens.dialogs import Help
 
+        toasts.take_back(app, announced)
         app.push_screen(Help(text))
 
     app.beside.do(f"stacks {folder.id}", work)

@@ -14,23 +14,26 @@ if TYPE_CHECKING:
 def look(app: PrlApp) -> None:
     """Find them and ask."""
 
-    def work() -> list[Orphans]:
+    def work() -> tuple[list[Orphans], list[str]]:
         from prl_tui.machine import paths
         from prl_tui.runs import sweep
 
-        return sweep.find(paths.runs_dir())
+        return sweep.find(paths.runs_dir()), sweep.notes(paths.runs_dir())
 
     awaited = t("Looking for processes of earlier runs …")
-    app.beside.do("look for orphans", work, lambda found: _ask(app, found), awaited=awaited)
+    app.beside.do("look for orphans", work, lambda seen: _ask(app, *seen), awaited=awaited)
 
 
-def _ask(app: PrlApp, found: list[Orphans]) -> None:
+def _ask(app: PrlApp, found: list[Orphans], notes: list[str]) -> None:
     from prl_tui.runs import sweep
     from prl_tui.tui.screens.dialogs import Question
 
+    for note in notes:
+        app.tell(note, "warning")
     count = sum(len(one.processes) for one in found)
     if not count:
-        app.tell(t("No process of an earlier run is left."))
+        if not notes:
+            app.tell(t("No process of an earlier run is left."))
         return
 
     def answered(yes: bool | None) -> None:

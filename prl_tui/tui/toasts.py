@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prl_tui.tui.cells import safe_lines
+
 if TYPE_CHECKING:
     from textual.app import App
     from textual.notifications import Notification
@@ -18,3 +20,10 @@ def in_sight(app: App[int], wanted: Notification) -> bool:
             return True
         app._unnotify(one, refresh=False)  # what is drawn next has the new one in its place
     return False
+
+
+def take_back(app: App[int], sentence: str) -> None:
+    """What it announced has come: it must not lie over that."""
+    for one in list(app._notifications):
+        if one.message == safe_lines(sentence):
+            app._unnotify(one)

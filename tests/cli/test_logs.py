@@ -64,6 +64,18 @@ def test_only_the_wanted_lines_are_printed(start, cli, words, lines):
     assert (done.code, done.out.splitlines(), done.err) == (0, lines, "")
 
 
+def test_a_deleted_log_of_a_rank_is_told_with_where_its_lines_stand(start, cli):
+    folder = start()
+    ended(folder)
+    ranks = folder.ranks / "x" / "attempt_0" / "0"
+    ranks.mkdir(parents=True)
+    done = cli("logs", folder.id, "--rank", "0")
+    assert done.code == 3
+    assert done.err.startswith(f"prl-tui: the log of rank 0 was deleted ({ranks}); `prl-tui logs {folder.id}` has")
+    (ranks / "stdout.log").touch()
+    assert cli("logs", folder.id, "--rank", "0").code == 0
+
+
 def test_a_class_of_greps_is_refused_in_one_sentence(start, cli):
     folder = start()
     ended(folder)

@@ -360,14 +360,14 @@ def test_the_clock_steps_back_by_an_hour(tree):
 
 
 def test_its_folder_is_deleted_under_it(tree):
-    """It goes on until somebody ends it; its recorder leaves; no sweep takes it for an orphan."""
+    """It goes on with its GPUs until somebody ends it; its recorder leaves; no sweep takes it for an orphan."""
     one = tree("polite")
     supervisor = supervisor_of(one.folder)
     hidden = one.folder.path.with_name(".gone")
     one.folder.path.rename(hidden)
     until(lambda: not one.recorders(), "the recorder's end")
     assert sweep.find(one.root) == []
-    assert claims.held(one.root) == []
+    assert [claim.run for claim in claims.held(one.root)] == [one.folder.id]
     assert all(map(is_living, one.pids.values()))
     kill(supervisor, signal.SIGTERM)
     until(lambda: not is_living(supervisor), "its end", 60)

@@ -99,20 +99,35 @@ def test_what_python_says_of_a_program_that_is_not_there_is_the_cause(tmp_path: 
     assert words[-1] in cause.text
 
 
-def test_a_log_that_grows_is_waited_for(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("row", [
+    "{'loss': %s, 'global_step/max_steps': '%d/100'}\n",  # ms-swift 4
+    "{'loss': %s, 'step': %d}\n",  # a plain loop: nothing tells how far it goes
+], ids=["with total", "step alone"])  # fmt: skip
+def test_a_log_that_grows_is_waited_for(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     log = tmp_path / "live.log"
-    log.write_text("{'loss': 1.0, 'global_step/max_steps': '1/100'}\n", "utf-8")
+    log.write_text(row % (1.0, 1), "utf-8")
 
     def grow() -> None:
         time.sleep(1.0)
         with log.open("a", encoding="utf-8") as file:
-            file.write("{'loss': 0.5, 'global_step/max_steps': '7/100'}\n")
+            file.write(row % (0.5, 7))
 
     writer = threading.Thread(target=grow)
     writer.start()
     assert cli("watch", str(log), "--exit-on", "step=7").code == 0
     writer.join()
+
+
+def test_steps_without_a_total_are_told(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    log = tmp_path / "plain.log"
+    log.write_text("".join(f"{{'loss': {1 / step:.2f}, 'step': {step}}}\n" for step in (5, 10)), "utf-8")
+    assert "step 10  loss 0.1" in cli("watch", str(log), "--plain").out
+    events = [json.loads(line) for line in cli("watch", str(log), "--json").out.splitlines()]
+    assert [(e["step"], e["total"]) for e in events if e["event"] == "progress"] == [(10, None)]
+    log.write_text("{'loss': 0.5}\n{'loss': 0.4}\n", "utf-8")
+    assert "step" not in cli("watch", str(log), "--plain").out, "the number of a row is no step"
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "~nobody-here/x", "nothing", "v", "v3x", ""])

@@ -80,14 +80,27 @@ def test_what_outlived_its_deleted_folder_is_found_by_its_mark(family, root):
 
 
 @pytest.mark.slow
-def test_a_live_run_whose_folder_was_deleted_is_left_alone(family, root):
+@pytest.mark.parametrize("how", ["function", "command"])
+def test_a_live_run_whose_folder_was_deleted_is_named_and_ended_by_a_stop_alone(family, root, cli, monkeypatch, how):
+    monkeypatch.setattr(paths, "runs_dir", lambda: root)
     folder, pids = family("polite")
-    supervisor = supervisor_of(folder)
     shutil.rmtree(folder.path)
     assert sweep.find(root) == []
+    assert sweep.notes(root) == [
+        f"run {folder.id} lives, but its folder was deleted or moved; prl-tui stop {folder.id} ends it"
+    ]
+    assert {left.pid for left in stop.progress(folder)} == set(pids.values())
     assert all(map(is_living, pids.values()))
-    os.kill(supervisor, signal.SIGTERM)
-    until(lambda: not marked(root), "the end of it")
+    if how == "command":
+        assert "its folder was deleted or moved" in cli("sweep", "--yes").err
+        done = cli("stop", folder.id[:5])
+        assert (done.code, done.out) == (0, f"run {folder.id} is stopped; no process of it is left\n")
+    else:
+        assert stop.stop(folder, QUICK).code == "asked"
+        assert stop.wait(folder, 60)
+    assert not marked(root)
+    assert not any(map(is_living, pids.values()))
+    assert sweep.notes(root) == []
 
 
 @pytest.mark.parametrize("module", [False, True])

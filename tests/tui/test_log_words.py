@@ -53,3 +53,18 @@ async def test_the_key_to_the_cause_is_called_so(app, start):
         await wait_for(pilot, lambda: over(folder) and "d cause" in lines(pilot.app)[-1], "the key")
         assert "broke   d cause" in screen(pilot.app)
         assert place.offers("details")
+
+
+async def test_a_deleted_log_of_a_rank_is_told_as_that(app, start):
+    async with app().run_test(size=(80, 24)) as pilot:
+        folder = start("print('here')")
+        await wait_for(pilot, lambda: over(folder), "its end")
+        for rank in "01":
+            (folder.ranks / "x" / "attempt_0" / rank).mkdir(parents=True)
+        (folder.ranks / "x" / "attempt_0" / "1" / "stdout.log").touch()
+        await watch(pilot, folder)
+        await wait_for(pilot, lambda: "r1" in screen(pilot.app), "the ranks")
+        await pilot.press("right_square_bracket")
+        await sees(pilot, "The log of rank 0 was deleted; “all ranks” has what it wrote.")
+        await pilot.press("right_square_bracket")
+        await sees(pilot, "Nothing is written yet.")

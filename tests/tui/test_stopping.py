@@ -99,3 +99,15 @@ async def test_d_on_a_living_run_says_that_it_must_be_stopped_first_and_asks_not
         await wait_for(pilot, lambda: told(pilot.app, f"Run {folder.id} is alive; stop it first"), "the sentence")
         assert pilot.app.screen is place
         assert (paths.runs_dir() / folder.id).exists()
+
+
+@pytest.mark.parametrize("key", ["q", "escape", "n"])
+async def test_keys_that_leave_let_the_run_go_on(app, start, key):
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(WAIT)
+        place = await opened(pilot, folder, "runs")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await pilot.press(key)
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the list again")
+        assert status(folder).state in {"starting", "running"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.widgets._toast import Toast
 
+from prl_tui.tui import examining
+from prl_tui.tui.screens.dialogs import Help
 from tests.tui.driving import configure, screen, wait_for
 from tests.tui.test_runs_and_watch import told
 
@@ -54,3 +56,13 @@ async def test_a_notice_that_was_clicked_away_comes_again(app):
         await wait_for(pilot, lambda: not drawn(pilot), "nothing")
         pilot.app.tell("saved")
         await wait_for(pilot, lambda: drawn(pilot) == ["saved"], "the notice again")
+
+
+async def test_what_was_announced_does_not_lie_over_what_came(app):
+    async with app().run_test(size=(80, 24), notifications=True) as pilot:
+        await configure(pilot)
+        pilot.app.tell("saved")
+        examining.show(pilot.app)
+        await wait_for(pilot, lambda: len(drawn(pilot)) == 2, "the announcement")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Help), "what the box says", 60)
+        await wait_for(pilot, lambda: drawn(pilot) == ["saved"], "the other notice alone")

@@ -76,7 +76,7 @@ class Question(Dialog[bool]):
     """Yes or no; escape is no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,n", "answer(False)", t("no")),
+        Binding("escape,n,q", "answer(False)", t("no")),
         Binding("y", "answer(True)", t("yes")),
         Binding("left,right,tab", "app.focus_next", show=False),
         Binding("up", "scroll(-1)", show=False),

@@ -11,6 +11,7 @@ from textual.widgets import Input
 from prl_tui.i18n import t
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
+from prl_tui.telemetry.rank_logs import RankLog
 from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog
 from prl_tui.tui.cells import fit
@@ -142,7 +143,7 @@ class LogPlace(Place):
         tab = tabs.tabs[tabs.active]
         alone = tab.rank is not None or len(tabs.tabs) == 1
         hidden = None if alone else RankLineTest() if tab.own else IdleRankLineTest()
-        self.query_one(LogView).show(self._source(tab.rank), waiting(self.folder), hidden)
+        self.query_one(LogView).show(self._source(tab.rank), waiting(self.folder, self._rank(tab)), hidden)
         self._was_silent(0)
         self._read_log()
 
@@ -151,6 +152,11 @@ class LogPlace(Place):
             logs = {log.rank: (log.stdout, log.stderr) for log in self._one.view.ranks} if self._one is not None else {}
             self._sources[rank] = TeedLog.at(self.folder.output) if rank is None else TailFirst.of(*logs[rank])
         return self._sources[rank]
+
+    def _rank(self, tab: LogTab) -> RankLog | None:
+        """The files of a rank's own log; None for a log of all."""
+        ranks = self._one.view.ranks if self._one is not None else ()
+        return next((log for log in ranks if log.rank == tab.rank), None)
 
     def on_log_tabs_chosen(self, event: LogTabs.Chosen) -> None:
         """A click on a log's name."""

@@ -1,0 +1,58 @@
+"""Runs that live though their folder was deleted or moved: no record is left, the mark of their processes alone tells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from prl_tui.machine import paths
+from prl_tui.runs import proctree, spawn
+from prl_tui.runs.folder import RunFolder
+
+_PROGRAM = spawn.PROGRAM.parts[-3:]
+_MODULE = "prl_tui.runs.supervisor"
+
+
+def find(root: Path) -> list[RunFolder]:
+    """Those of `root`; one look at all processes."""
+    home = Path(os.path.realpath(root))
+    names: dict[str, None] = {}
+    for pid in proctree.scan():
+        mark = proctree.marked(pid)
+        if mark is not None and mark.parent == home and _is_supervisor(proctree.words_of(pid)):
+            names[mark.name] = None
+    return [folder for folder in (RunFolder(home / name) for name in names) if is_gone(folder)]
+
+
+def supervisors(folder: RunFolder) -> list[proctree.Seen]:
+    """Live supervisors of a run, by their mark and their command; also one that has not reported yet."""
+    seen = proctree.tree([], _real(folder))
+    return [one for one in seen if _is_supervisor(proctree.words_of(one.pid))]
+
+
+def left(folder: RunFolder) -> list[proctree.Seen]:
+    """What lives of a run whose folder is gone, but for its supervisor and this process; nothing of any other run."""
+    if not is_gone(folder):
+        return []
+    spare = {os.getpid(), *(one.pid for one in supervisors(folder))}
+    return proctree.tree([], _real(folder), spare)
+
+
+def lives(folder: RunFolder) -> bool:
+    """Whether a run goes on without its folder."""
+    return is_gone(folder) and bool(supervisors(folder))
+
+
+def is_gone(folder: RunFolder) -> bool:
+    """Whether the folder is not there any more."""
+    return not paths.exists(folder.path)
+
+
+def _real(folder: RunFolder) -> Path:
+    return Path(os.path.realpath(folder.path))
+
+
+def _is_supervisor(words: Sequence[str]) -> bool:
+    """Whether a command is a supervisor with its run: this installation's, or another one's of the same account."""
+    return any(word == _MODULE or Path(word).parts[-3:] == _PROGRAM for word in words[1:-1])
