@@ -9,6 +9,7 @@ from pathlib import Path
 from prl_tui.machine import paths
 from prl_tui.runs import proctree, spawn
 from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.place import is_of_this_namespace
 
 _PROGRAM = spawn.PROGRAM.parts[-3:]
 _MODULE = "prl_tui.runs.supervisor"
@@ -20,15 +21,16 @@ def find(root: Path) -> list[RunFolder]:
     names: dict[str, None] = {}
     for pid in proctree.scan():
         mark = proctree.marked(pid)
-        if mark is not None and mark.parent == home and _is_supervisor(proctree.words_of(pid)):
+        if mark is None or mark.parent != home:
+            continue
+        if _is_supervisor(proctree.words_of(pid)) and is_of_this_namespace(pid):
             names[mark.name] = None
     return [folder for folder in (RunFolder(home / name) for name in names) if is_gone(folder)]
 
 
 def supervisors(folder: RunFolder) -> list[proctree.Seen]:
-    """Live supervisors of a run, by their mark and their command; also one that has not reported yet."""
-    seen = proctree.tree([], _real(folder))
-    return [one for one in seen if _is_supervisor(proctree.words_of(one.pid))]
+    """Live supervisors of a run of this place, by their mark and their command; also one that has not reported yet."""
+    return [one for one in _marked(folder) if _is_supervisor(proctree.words_of(one.pid))]
 
 
 def left(folder: RunFolder) -> list[proctree.Seen]:
@@ -36,7 +38,7 @@ def left(folder: RunFolder) -> list[proctree.Seen]:
     if not is_gone(folder):
         return []
     spare = {os.getpid(), *(one.pid for one in supervisors(folder))}
-    return proctree.tree([], _real(folder), spare)
+    return [one for one in _marked(folder) if one.pid not in spare]
 
 
 def lives(folder: RunFolder) -> bool:
@@ -49,8 +51,10 @@ def is_gone(folder: RunFolder) -> bool:
     return not paths.exists(folder.path)
 
 
-def _real(folder: RunFolder) -> Path:
-    return Path(os.path.realpath(folder.path))
+def _marked(folder: RunFolder) -> list[proctree.Seen]:
+    """A container's run may have the same path, and its folder only there."""
+    seen = proctree.tree([], Path(os.path.realpath(folder.path)))
+    return [one for one in seen if is_of_this_namespace(one.pid)]
 
 
 def _is_supervisor(words: Sequence[str]) -> bool:

@@ -35,3 +35,11 @@ def _pid_namespace() -> str:
         return os.readlink("/proc/self/ns/pid")  # noqa: PTH115  (not a path: "pid:[4026531836]")
     except OSError:
         return ""
+
+
+def is_of_this_namespace(pid: int) -> bool:
+    """A container's process can be seen from its host, where its own run's records mean other numbers."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid") == here()["pid_namespace"]  # noqa: PTH115  (not a path)
+    except OSError:  # gone, or not ours to look at
+        return False

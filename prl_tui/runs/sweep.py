@@ -17,7 +17,7 @@ from typing import Literal
 from prl_tui.i18n import t
 from prl_tui.runs import adrift, ladder, lock, proctree, records, stop, store
 from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
-from prl_tui.runs.place import here
+from prl_tui.runs.place import here, is_of_this_namespace
 from prl_tui.runs.state import is_supervised
 from prl_tui.runs.stop import Grace, Left
 
@@ -57,7 +57,7 @@ def find(root: Path) -> list[Orphans]:
     names: dict[str, None] = {}
     for pid in proctree.scan():
         folder = proctree.marked(pid)
-        if folder is not None and folder.parent == home and _is_of_this_namespace(pid):
+        if folder is not None and folder.parent == home and is_of_this_namespace(pid):
             names[folder.name] = None
     for run in store.list_runs(root):  # a leader that hides its environment is known by its birth
         if not (run.path / records.EXIT).exists():
@@ -147,15 +147,7 @@ def _look(folder: RunFolder) -> list[proctree.Seen]:
     found = {seen.pid: seen for seen in proctree.tree(roots, folder.path, {os.getpid()})}
     if roots and (seen := proctree.scan().get(roots[0])) is not None and seen.birth == leader:
         found[seen.pid] = seen  # also one that hides its environment
-    return [seen for seen in found.values() if _is_of_this_namespace(seen.pid)]
-
-
-def _is_of_this_namespace(pid: int) -> bool:
-    """A container's process can be seen from its host, where its own run's records mean other numbers."""
-    try:
-        return os.readlink(f"/proc/{pid}/ns/pid") == here()["pid_namespace"]  # noqa: PTH115  (not a path)
-    except OSError:  # gone, or not ours to look at
-        return False
+    return [seen for seen in found.values() if is_of_this_namespace(seen.pid)]
 
 
 def _climb(folder: RunFolder, grace: Grace, on_left: Callable[[int], None] | None) -> None:

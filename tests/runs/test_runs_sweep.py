@@ -15,13 +15,24 @@ import pexpect
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, lock, records, spawn, stop, store, sweep
+from prl_tui.runs import adrift, launcher, lock, proctree, records, spawn, stop, store, sweep
+from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.place import here
 from tests.conftest import installed_script
 from tests.runs.helpers import PROGRAMS, ended, is_living, marked, members, nothing_left, supervisor_of, until, write
 
 QUICK = stop.Grace(0.2, 0.5)
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
+
+
+def can_unshare(*what):
+    return (
+        shutil.which("unshare") is not None and subprocess.run(["unshare", *what, "true"], check=False).returncode == 0
+    )
+
+
+def children(pid):
+    return [seen.pid for seen in proctree.scan().values() if seen.parent == pid]
 
 
 def kill_supervisor(folder):
@@ -124,6 +135,29 @@ def test_a_live_run_of_another_installation_is_left_alone(root, tmp_path, module
     assert set(marked(root)) == before
     os.kill(supervisor, signal.SIGTERM)
     until(lambda: not marked(root), "the end of it")
+
+
+@pytest.mark.skipif(not can_unshare("--pid", "--fork"), reason="no PID namespace may be made here")
+def test_a_containers_run_whose_folder_only_it_sees_is_left_alone(root, tmp_path):
+    """util-linux's unshare makes the namespace; the supervisor's words and mark are all that is seen of it from here."""
+    folder = RunFolder(root / "abc123")
+    script = tmp_path / "container.sh"
+    script.write_text(f"exec '{sys.executable}' -c 'import time; time.sleep(600)' x/prl_tui/runs/supervisor.py run\n")
+    outer = subprocess.Popen(
+        ["unshare", "--pid", "--fork", "--kill-child", "sh", str(script)],
+        env={**os.environ, records.MARKER: str(folder.path)},
+    )
+    try:
+        inner = until(lambda: children(outer.pid), "its process")[0]
+        until(lambda: "x/prl_tui/runs/supervisor.py" in proctree.words_of(inner), "its supervisor")
+        assert proctree.marked(inner) == folder.path
+        assert adrift.find(root) == []
+        assert adrift.supervisors(folder) == []
+        assert stop.stop(folder).code == "unknown"
+        assert is_living(inner)
+    finally:
+        outer.kill()
+        outer.wait()
 
 
 @pytest.mark.parametrize(
