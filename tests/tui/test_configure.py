@@ -49,6 +49,20 @@ async def test_a_preset_is_chosen_by_keyboard(app, size):
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])
+@pytest.mark.parametrize("key", ["l", "L", "T", "t", "e", "s"])
+async def test_nothing_goes_on_with_the_form_while_the_cursor_is_on_another_preset(app, size, key):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await pilot.press("p", "down", key)
+        sentence = "The form has prl-grpo/standard-4gpu; enter takes prl-grpo/high-throughput-4gpu."
+        await wait_for(pilot, lambda: [one for one in pilot.app._notifications if one.message == sentence], "it")
+        assert pilot.app.screen is place
+        assert place.session.config.preset == "standard-4gpu"
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: place.session.config.preset == "high-throughput-4gpu", "the preset")
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_a_preset_is_chosen_by_mouse(app, size):
     async with app().run_test(size=size) as pilot:
         place = await configure(pilot)

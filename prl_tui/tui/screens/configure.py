@@ -342,6 +342,15 @@ class ConfigureScreen(BoxPlace):
         about = safe(t("{place}: {words}", place=field.label, words=wordlist.about(field))) if field is not None else ""
         self.app.push_screen(Help(configure_help(about)))
 
+    def _is_pointing(self) -> bool:
+        """Told to whoever wants to go on with a preset that only the cursor is on: the form has another one."""
+        pointed = self.presets.pointed
+        if pointed:
+            config = self.session.config
+            now = f"{config.recipe.name}/{config.preset}"
+            self.prl.tell(t("The form has {now}; enter takes {pointed}.", now=now, pointed=pointed), "warning")
+        return bool(pointed)
+
     def action_launch(self) -> None:
         """Start the run on this box, as it is now."""
         self._launch(probe=True)
@@ -352,6 +361,8 @@ class ConfigureScreen(BoxPlace):
 
     def action_probe(self) -> None:
         """Try the training environment, start nothing."""
+        if self._is_pointing():
+            return
         self.prl.launching.probe(self.session)
         self.update()
 
@@ -360,12 +371,16 @@ class ConfigureScreen(BoxPlace):
         self._launch(probe=True, smoke=True)
 
     def _launch(self, probe: bool, smoke: bool = False) -> None:
+        if self._is_pointing():
+            return
         self.look_at_gpus()
         self.prl.launching.launch(self.session, probe, smoke)
         self.update()
 
     def action_export(self) -> None:
         """The formats, what each would write, what it cannot carry."""
+        if self._is_pointing():
+            return
         from prl_tui.tui.screens.export import ExportScreen
 
         def closed(refused: str | None) -> None:
@@ -378,6 +393,8 @@ class ConfigureScreen(BoxPlace):
 
     def action_save_preset(self) -> None:
         """Keep the values."""
+        if self._is_pointing():
+            return
         from prl_tui.tui.saving import ask
 
         ask(self.prl, self.session)

@@ -88,6 +88,14 @@ class PresetTable(Rows):
             self.put_cursor(at)
             self.refresh()
 
+    @property
+    def pointed(self) -> str:
+        """`recipe/preset` under the cursor while the keys go here, where the form has another one; else ""."""
+        line = self._lines[self.cursor]
+        if not (self.has_focus and line.preset) or (line.recipe, line.preset) == self._now:
+            return ""
+        return f"{line.recipe}/{line.preset}"
+
     def on_resize(self) -> None:
         """The chosen preset stays in sight, in the middle where the list is longer than the pane."""
         self.rows_changed()
