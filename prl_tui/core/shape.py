@@ -54,11 +54,29 @@ def check(table: object, declared: type[Value]) -> None:
     try:
         msgspec.convert(table, _struct_of(declared))
     except msgspec.ValidationError as error:
-        what, where = str(error), ""
-        place = re.search(r" - at `(?:key` in `)?\$\.?(.*)`$", what)
-        if place:
-            what, where = what[: place.start()], place.group(1)
-        raise ShapeError(_words(what), where) from None
+        what, where = _parted(error)
+        raise ShapeError(_words(what), _named(where, table, declared)) from None
+
+
+def _parted(error: msgspec.ValidationError) -> tuple[str, str]:
+    what = str(error)
+    place = re.search(r" - at `(?:key` in `)?\$\.?(.*)`$", what)
+    return (what[: place.start()], place.group(1)) if place else (what, "")
+
+
+def _named(where: str, table: object, declared: type[Value]) -> str:
+    """The place with the name of the key of a free table, which msgspec writes as `[...]`."""
+    name, dots, rest = where.partition("[...]")
+    inner = table.get(name) if isinstance(table, dict) else None
+    if not dots or not isinstance(inner, dict):
+        return where
+    for key, value in inner.items():
+        try:
+            msgspec.convert({**table, name: {key: value}}, _struct_of(declared))  # type: ignore[dict-item]
+        except msgspec.ValidationError as error:
+            if _parted(error)[1] == where:
+                return f"{name}.{key}{rest}"
+    return where
 
 
 def reason(value: object, hint: Any) -> str:

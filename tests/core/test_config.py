@@ -138,6 +138,10 @@ def test_a_file_keeps_its_values_when_the_preset_changes_later(tmp_path: Path) -
         ('recipe = "prl-grpo"\npreset = "standrad-4gpu"', "did you mean standard-4gpu?"),
         ('recipe = "prl-grpo"\n[values]\nnum_genrations = 2', "did you mean num_generations?"),
         ('recipe = "prl-grpo"\n[vaules]\nseed = 2', "there is no key vaules here; did you mean values?"),
+        (
+            'recipe = "prl-grpo"\n[sources]\nseed = "preset"\nnum_generations = 6',
+            "sources.num_generations: it must be a text in quotes",
+        ),
         ('recipe = "prl-grpo"\nvalues = 3', "run.toml: values: "),
         ('preset = "x"', "the key recipe is missing"),
         ('recipe = "prl-grpo"\n[values]\nx = = 2', "line 3: not TOML"),
