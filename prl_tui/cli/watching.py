@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from prl_tui import regular
@@ -152,12 +153,13 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
         if (problem := bare.problem_of(folder.output)) is not None and not isinstance(problem, FileNotFoundError):
             print(running.unreadable(problem, str(folder.output)), file=sys.stderr)
     told = _Told()
-    for one, _ in _looks(folder, wait=goal is not None):
-        for line in told.news(one):
-            print(line, flush=True)
-        if goal is not None and _goes_on(one) and events.reached(goal, one):
-            tell_alive(folder)
-            return _code_at(goal)
+    with _told_on_interrupt(folder):
+        for one, _ in _looks(folder, wait=goal is not None):
+            for line in told.news(one):
+                print(line, flush=True)
+            if goal is not None and _goes_on(one) and events.reached(goal, one):
+                tell_alive(folder)
+                return _code_at(goal)
     print("\n".join(ending(one)), flush=True)
     failing.tell(one, see=False)
     return _code_of(one, goal)
@@ -166,15 +168,28 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
 def follow_as_events(folder: RunFolder, goal: Goal | None = None) -> int:
     """One JSON object a line for each event until the run ends, or until the goal; the same codes as lines have."""
     told = events.Events()
-    for one, newest in _looks(folder, wait=goal is not None):
-        for event in told.news(one, newest):
-            streams.print_json({"time": round(time.time(), 3), "run": folder.id, **event}, None)
-        sys.stdout.flush()
-        if goal is not None and _goes_on(one) and events.reached(goal, one):
-            return _code_at(goal)
+    with _told_on_interrupt(folder):
+        for one, newest in _looks(folder, wait=goal is not None):
+            for event in told.news(one, newest):
+                streams.print_json({"time": round(time.time(), 3), "run": folder.id, **event}, None)
+            sys.stdout.flush()
+            if goal is not None and _goes_on(one) and events.reached(goal, one):
+                return _code_at(goal)
     streams.print_json({"time": round(time.time(), 3), "run": folder.id, "event": "end", **overview.as_data(one),
                         "cause": failing.as_data(one)}, None)  # fmt: skip
     return _code_of(one, goal)
+
+
+@contextmanager
+def _told_on_interrupt(folder: RunFolder) -> Iterator[None]:
+    """Ctrl-C leaves, and says that the run does not: this very command may have started it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not isinstance(folder, BareRun) and status(folder).state in ALIVE:
+            told = t("run {id} goes on; prl-tui watch {id} shows it again, prl-tui stop {id} ends it")
+            print(told.format(id=folder.id), file=sys.stderr)
+        raise
 
 
 def _goes_on(one: Overview) -> bool:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
 from textual.reactive import Reactive
 from textual.screen import ModalScreen
+from textual.widget import MountError
 
 from prl_tui.core.catalog import Catalog
 from prl_tui.i18n import t
@@ -112,6 +114,11 @@ class PrlApp(App[int]):
         """What a key did is done."""
         event.stop()
         await self._keys.done(event.turn)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """No fault while it leaves: what was to be mounted finds its place taken away."""
+        if not (self._exit and isinstance(error, (MountError, NoMatches))):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """The end after a fault of our own: one sentence, where Textual prints a traceback with every local value."""

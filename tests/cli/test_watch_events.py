@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +16,7 @@ from prl_tui.runs import launcher, overview, stop
 from prl_tui.runs.events import goal
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.stop import Grace
+from tests.conftest import installed_script
 from tests.runs.helpers import ended, until
 
 ROWS = """
@@ -175,3 +178,17 @@ def test_a_json_line_is_whole_at_once(start, script):
     assert done.code == 0
     assert [json.loads(line)["event"] for line in done.out.splitlines()][-1] == "end"
     assert Path(json.loads(done.out.splitlines()[-1])["folder"]) == folder.path
+
+
+@pytest.mark.parametrize("how", ["--plain", "--json"])
+def test_ctrl_c_leaves_and_says_that_the_run_goes_on_and_what_ends_it(start, how):
+    folder = start(steps=1000, total=1000, pause=0.1)
+    child = subprocess.Popen(
+        [*installed_script(), "watch", folder.id, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(child.stdout.readline, "its first line")
+    child.send_signal(signal.SIGINT)
+    _, told = child.communicate(timeout=30)
+    assert child.returncode == 130
+    sentence = f"run {folder.id} goes on; prl-tui watch {folder.id} shows it again, prl-tui stop {folder.id} ends it"
+    assert told.splitlines()[-1] == sentence

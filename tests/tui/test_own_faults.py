@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pexpect
 import pytest
@@ -12,6 +13,7 @@ from prl_tui.core.config import Source
 from prl_tui.machine import paths
 from prl_tui.runs.folder import RunFolder
 from prl_tui.tui import feeds
+from tests.conftest import installed_script
 from tests.runs.helpers import until
 
 
@@ -83,6 +85,22 @@ def test_a_feed_that_fails_itself_tells_it_and_reads_on_later(tmp_path, monkeypa
     monkeypatch.setattr(feeds.overview, "describe", real)
     until(lambda: feed.latest().status.state == "finished", "the next try")
     feed.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["\x03", "\x11"], ids=["ctrl+c", "ctrl+q"])
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.1, 0.15])
+def test_leaving_while_the_first_screen_is_built_is_no_fault(tmp_path, key, after):
+    program, *words = installed_script()
+    child = pexpect.spawn(program, words, cwd=str(tmp_path), timeout=30, dimensions=(24, 80))
+    child.delaybeforesend = None
+    child.expect_exact("\x1b[?1049h")
+    time.sleep(after)  # where in its start the key comes is what is tried
+    child.send(key)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert (child.exitstatus, child.signalstatus) == (0, None)
+    assert not (paths.state_dir() / "crash.log").exists()
 
 
 @pytest.mark.slow
