@@ -321,3 +321,14 @@ def program(config: RunConfig) -> Iterator[Finding]:
         message = t("{keys} are both set; the module is started.", keys=t(" and ").join(places))
         fix = Fix({places[1]: None}, t("leave out {label}", label=config.recipe.by_key[places[1]].label))
         yield Finding("two-programs", "warning", places[0], message, "", (fix,))
+    script = PLACE.fullmatch(started.script)
+    if script and script[1] in given and (name := config.text(script[1])).startswith("-"):
+        yield _dashed(config, script[1], name)
+
+
+def _dashed(config: RunConfig, key: str, name: str) -> Finding:
+    """Judged by torchrun 2.13 ("the following arguments are required: training_script") and CPython ("Unknown option")."""
+    better = f"./{name}"
+    message = t("{name} would be read as an option; {better} would work.", name=name, better=better)
+    label = t("{label} {old} → {new}", label=config.recipe.by_key[key].label, old=name, new=better)
+    return Finding("dashed-script", "error", key, message, "", (Fix({key: better}, label),))

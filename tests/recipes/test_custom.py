@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,27 @@ def test_without_a_batch_there_is_no_arithmetic_and_with_one_there_is(cli, here)
 def test_what_cannot_start_is_found(cli, here, change, code):
     found = json.loads(cli("check", "custom/torchrun", *change, "--json").out)
     assert [one["code"] for one in found["findings"]] == [code]
+
+
+@pytest.mark.parametrize("launcher", ["python", "torchrun"])
+def test_a_script_that_a_launcher_reads_as_an_option_is_found_with_what_works(cli, here, launcher):
+    if launcher == "torchrun":
+        pytest.importorskip("torch")
+    (here / "-x.py").write_text("raise SystemExit(7)")
+    found = json.loads(cli("check", f"custom/{launcher}", "--set", "script=-x.py", "--json").out)
+    assert [(one["code"], one["message"]) for one in found["findings"]] == [
+        ("dashed-script", "-x.py would be read as an option; ./-x.py would work.")
+    ]
+    [fix] = found["findings"][0]["fixes"]
+    assert fix == {"set": {"script": "./-x.py"}, "label": "script -x.py → ./-x.py"}
+    command = {
+        "python": [sys.executable],
+        "torchrun": [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=1"],
+    }
+    for script, code in (("-x.py", {1, 2}), ("./-x.py", {7} if launcher == "python" else {1})):
+        done = subprocess.run([*command[launcher], script], cwd=here, capture_output=True, text=True, check=False)
+        assert done.returncode in code
+        assert ("exitcode  : 7" in done.stderr or done.returncode == 7) is script.startswith(".")
 
 
 def test_a_script_that_is_not_there_is_named_before_the_launch(cli, here):
