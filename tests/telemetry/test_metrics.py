@@ -3,7 +3,10 @@ import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from prl_tui.telemetry import console_dicts
 from prl_tui.telemetry.console_dicts import find_dicts
 from prl_tui.telemetry.metrics import KEPT_ROWS, MetricsFile, row_of
 
@@ -198,3 +201,29 @@ def test_nothing_in_a_dict_is_ever_run(tmp_path):
 )
 def test_braces_that_mean_nothing_are_no_crash(line):
     find_dicts(line)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
+    | st.sampled_from(["-0", "01", "1_0", "1e400", "9" * 5000, "nan", "a", "'a' 'b'", "{'a'}", "1 # x", "true", "\xa01"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=4), VALUES, min_size=1, max_size=4), st.booleans())
+@settings(max_examples=500)
+def test_the_quick_reading_says_what_pythons_own_parser_says(row, bare):
+    """Judged by CPython's ast, which reads what the quick one leaves."""
+    text = repr(row)
+    if bare:  # values as a program prints them that are no Python, or mean something else there
+        text = text.replace("'nan'", "nan").replace("'-0'", "-0").replace("'1_0'", "1_0").replace("'01'", "01")
+    quick = console_dicts._read_as_json(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console_dicts, "_read_as_json", lambda _: None)
+        slow = console_dicts._read(text)
+    assert quick is None or repr(quick) == repr(slow)
+
+
+def test_a_usual_report_is_read_quickly():
+    assert console_dicts._read_as_json("{'loss': 0.5, 'grad_norm': '1.2', 'lr': 1e-05, 'step': '4/20'}") is not None
