@@ -22,10 +22,11 @@ from prl_tui.runs.state import ALIVE, status
 from prl_tui.tui.help import watch_help
 from prl_tui.tui.run_words import closing
 from prl_tui.tui.screens.dialogs import Help, Question
-from prl_tui.tui.screens.runs import RunList, RunsScreen
+from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
+from prl_tui.tui.widgets.run_columns import Longest, columns
 from tests.runs.helpers import no_spying
 from tests.tui.driving import configure, screen, sees, shows, text_of, wait_for
 
@@ -512,13 +513,12 @@ async def test_a_log_and_a_folder_of_metrics_say_what_they_are(app, tmp_path):
 
 
 def test_the_column_of_a_time_takes_what_it_needs():
-    rows = RunList()
-    assert rows._columns(100)[:3] == (20, 21, 9)
-    rows._longest = (16, 11, 0, 0, 0)  # 200 / 200  100 %, and minutes with seconds in Chinese
-    assert rows._columns(100)[:3] == (20, 19, 11)
-    rows._longest = (21, 11, 0, 0, 0)
-    assert rows._columns(100)[:3] == (18, 21, 11)
-    assert rows._columns(160)[:3] == (33, 21, 12)
+    assert columns(Longest(), 100)[1:] == (20, 21, 9, 0)
+    longest = Longest(far=16, took=11)  # 200 / 200  100 %, and minutes with seconds in Chinese
+    assert columns(longest, 100)[1:] == (20, 19, 11, 0)
+    longest = Longest(far=21, took=11)
+    assert columns(longest, 100)[1:] == (18, 21, 11, 0)
+    assert columns(longest, 160)[1:] == (33, 21, 12, 0)
 
 
 RANKS = """
