@@ -17,7 +17,7 @@ from prl_tui.export.model import header
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
-from prl_tui.runs.folder import Ended, read_ended, read_started
+from prl_tui.runs.folder import Ended, RunFolder, read_ended, read_started
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.tui.help import watch_help
 from prl_tui.tui.run_words import closing
@@ -331,11 +331,10 @@ async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(ap
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 @pytest.mark.parametrize(("code", "verdict"), [("print(1)", "✓ finished, exit code 0 "), (FAILS, "✗ ValueError: ")])
 async def test_a_demo_that_will_close_by_itself_says_first_how_it_ended(app, start, size, code, verdict):
-    one = app(leave_when_done=True)
-    async with one.run_test(size=size) as pilot:
-        folder = start(code)
-        place = await watch(pilot, folder)
-        line = place.query_one("#health")
+    folder = start(code)
+    async with app(watch=folder, leave_when_done=True).run_test(size=size) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        line = pilot.app.screen.query_one("#health")
         await wait_for(pilot, lambda: "closing in" in text_of(line), "that it will close")
         text = text_of(line).strip()
         assert text.startswith(verdict)
@@ -343,6 +342,45 @@ async def test_a_demo_that_will_close_by_itself_says_first_how_it_ended(app, sta
         assert "…" not in text
         await pilot.press("k")
         await wait_for(pilot, lambda: "closing in" not in text_of(line), "that it stays")
+
+
+async def test_another_ended_run_that_is_looked_at_closes_no_demo_and_its_code_is_the_demos(app, start, monkeypatch):
+    """The other run's screen said “closing in 8 s”, and the demo ended with 0 while its run went on."""
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 0.3)
+    other = start("print('done')")
+    go = paths.runs_dir().parent / "go"
+    folder = start(f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)\nsys.exit(3)")
+    one = app(watch=folder, leave_when_done=True)
+    async with one.run_test(size=SMALL) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: over(other), "the other's end")
+        pilot.app.open_run(RunFolder(other.path))
+        await wait_for(pilot, lambda: "✓ finished, exit" in screen(pilot.app), "the other's end on the screen")
+        health = pilot.app.screen.query_one("#health")
+        for _ in range(10):
+            await pilot.pause(0.1)
+            assert "closing" not in text_of(health)
+        assert pilot.app.is_running
+        go.touch()
+        await wait_for(pilot, lambda: over(folder), "its own end")
+        await pilot.pause(0.6)
+        pilot.app.open_run(RunFolder(folder.path))  # as the list does it
+        await wait_for(pilot, lambda: pilot.app._exit, "that it closes after its own run")
+    assert one.return_value == 3
+
+
+async def test_a_demo_that_a_key_kept_open_stays_open_when_one_comes_back_to_it(app, start, monkeypatch):
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 2.0)
+    folder = start("print('done')")
+    async with app(watch=folder, leave_when_done=True).run_test(size=SMALL) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: "closing in" in text_of(pilot.app.screen.query_one("#health")), "its end")
+        await pilot.press("R")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs screen")
+        pilot.app.open_run(RunFolder(folder.path))
+        await wait_for(pilot, lambda: "✓ finished, exit" in screen(pilot.app), "its end again")
+        await pilot.pause(0.6)
+        assert "closing" not in text_of(pilot.app.screen.query_one("#health"))
 
 
 def test_what_has_no_room_beside_the_closing_is_left_out_whole():
