@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.widgets._toast import Toast
 
 from prl_tui.core.config import Source
 from prl_tui.export.model import header
@@ -28,7 +29,7 @@ from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
 from prl_tui.tui.widgets.run_columns import Longest, columns
 from tests.runs.helpers import no_spying
-from tests.tui.driving import configure, screen, sees, shows, text_of, wait_for
+from tests.tui.driving import configure, lines, screen, sees, shows, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
 WAIT = "import time\nwhile True: print('tick', flush=True); time.sleep(0.05)"
@@ -436,6 +437,29 @@ async def test_details_of_a_cause_that_is_in_sight_say_so_until_another_pane_has
         await wait_for(pilot, lambda: log.has_focus and place.has_class("-on-logs"), "the logs again")
         await pilot.pause()
         assert not told(pilot.app, "in sight already")
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.parametrize("code", [FAILS, "raise ValueError('[/INST] broke')"])
+async def test_no_notice_lies_over_the_marked_line(app, start, size, code, wrapped):
+    """At 80x24 “the marked line, in sight already” lay for 5 s over that very line, the last of the log."""
+    async with app().run_test(size=size, notifications=True) as pilot:
+        place = await watch(pilot, start(code))
+        await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(place.query_one("#health")), "the cause")
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(log), "its line")
+        if wrapped:
+            await pilot.press("w")
+            assert log.wrapped
+        await pilot.press("d")
+        await wait_for(pilot, lambda: told(pilot.app, ALREADY), "the sentence")
+        toast = await wait_for(pilot, lambda: place.query(Toast) and place.query_one(Toast), "its notice")
+        await wait_for(pilot, lambda: toast.region.area, "its place")
+        mark = log.region.y + log.marked_row()
+        assert lines(pilot.app)[mark].strip("│ ").startswith("ValueError: [/INST] broke"), "uncovered"
+        assert mark not in range(toast.region.y, toast.region.bottom)
+        assert toast.region.bottom <= place.query_one("#health").region.y, "nor over the health line"
 
 
 async def test_panes_by_number_one_at_a_time_where_there_is_little_room(app, start):
