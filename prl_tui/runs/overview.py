@@ -65,6 +65,11 @@ class Overview:
         """What it trains, for a list: a smoke test is told apart."""
         return f"{self.source} · {t('smoke')}" if self.smoke_test else self.source
 
+    @property
+    def passed(self) -> bool | None:
+        """Whether a smoke test passed; None for what is none, has not ended, or was lost: how that went nobody saw."""
+        return self.smoke.passed if self.smoke is not None and self.status.state != "lost" else None
+
 
 def reader(folder: RunFolder, short: bool = False) -> RunReader:
     """What a run says, followed from its files; `short`: of huge logs only the start and the end."""
@@ -290,18 +295,23 @@ def state_word(state: State) -> str:
 
 
 def status_word(one: Overview) -> str:
-    """A run's state as a person reads it; one that is silent for too long has a `!` before it."""
+    """A run's state as a person reads it; one that is silent for too long has a `!` before it.
+
+    Of a smoke test its verdict: how its program ended says little of that, and a passed one may have been stopped.
+    """
+    if one.passed is not None:
+        return "✓ " + t("smoke passed") if one.passed else "✗ " + t("smoke failed")
     word = state_word(one.status.state)
     return f"! {word.partition(' ')[2]}" if one.quiet is not None else word
 
 
-def progress_words(one: Overview) -> str:
-    """`step 120 / 200` or the phase, "" where nothing is known."""
+def progress_words(one: Overview, *, total: bool = True) -> str:
+    """`step 120 / 200`, without `total` `step 120`; "" where nothing is known."""
     progress = one.view.progress
     if progress is None:
         return ""
-    total = f" / {progress.total:,}" if progress.total else ""
-    return t("step {step}{total}", step=f"{progress.step:,}", total=total)
+    of = f" / {progress.total:,}" if progress.total and total else ""
+    return t("step {step}{total}", step=f"{progress.step:,}", total=of)
 
 
 def took(one: Overview) -> str:
@@ -319,7 +329,10 @@ def reason(one: Overview) -> str:
 
 
 def _why(one: Overview) -> str:
-    return one.cause.words() if one.cause is not None else one.status.detail
+    if one.cause is not None:
+        return one.cause.words()
+    missing = t("; ").join(one.smoke.reasons) if one.smoke is not None and one.passed is False else ""
+    return " · ".join(part for part in (one.status.detail, missing) if part)
 
 
 def reason_or_code(one: Overview) -> str:

@@ -78,7 +78,7 @@ class PrlApp(App[int]):
         self._first_watch = watch
         self._opens_list = runs_root is not None
         self._runs_root = runs_root
-        self.leave_when_done = leave_when_done
+        self.leaves_after = watch if leave_when_done else None  # leaves a while after its end, unless a key is pressed
         self._gpus: GpuFeed | None = None
         self._feeds: dict[str, RunFeed] = {}
         self.watched: RunFolder | None = watch

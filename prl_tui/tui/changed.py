@@ -33,4 +33,4 @@ def _open(app: PrlApp, run: str, found: Changes | None) -> None:
         app.tell(t("Run {id} is the first of its recipe.", id=run))
         return
     head = t("What changed in run {after} since run {before}", after=found.after, before=found.before)
-    app.push_screen(Help(safe_lines("\n".join([head, "", *changes.lines(found)]))))
+    app.push_screen(Help(safe_lines("\n".join([head, "", *changes.lines(found)])), wide=True))

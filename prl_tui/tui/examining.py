@@ -28,6 +28,6 @@ def show(app: PrlApp) -> None:
         from prl_tui.tui.screens.dialogs import Help
 
         toasts.take_back(app, announced)
-        app.push_screen(Help(text))
+        app.push_screen(Help(text, wide=True))
 
     app.beside.do("doctor", work, then)

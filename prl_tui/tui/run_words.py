@@ -34,6 +34,8 @@ _TONES = {"finished": "$text-success", "failed": "$text-error", "lost": "$text-w
 def head(one: Overview, width: int) -> Content:
     """`run 7f3 · demo/two-ranks · ▸ running   step 120 / 200  60 %  ━━━╸────  7 it/s  16 s left  checkpoint 100`."""
     state = one.status.state
+    if one.passed is not None:
+        state = "finished" if one.passed else "failed"
     tone = "$text-warning" if one.quiet is not None else _TONES.get(state, "$text-accent")
     if isinstance(one.folder, BareRun):
         parts = [(safe(one.id), "bold"), (f" · {one.folder.kind()}", "$secondary")]
@@ -70,9 +72,7 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
         share = progress.step / progress.total
         found += [f"{100 * share:3.0f} %", *([bar(share, BAR)] if with_bar else [])]
     if one.status.state in ALIVE and one.status.state in overview.GOES_ON:
-        if one.quiet is not None:
-            found.append(t("{time} left", time="–"))
-        elif one.late is None and progress.eta_seconds is not None:
+        if one.quiet is None and one.late is None and progress.eta_seconds is not None:
             found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
         if one.quiet is None and one.late is None:
             found.append(format_speed(progress.seconds_per_step))

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from prl_tui.runs.folder import read_ended, read_started
+from prl_tui.runs.place import here
 from prl_tui.runs.state import status
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -125,3 +126,30 @@ def is_idle(folder):
         os.close(pipe)
     supervisor = Path(f"/proc/{supervisor_of(folder)}/stat").read_text()
     return waiting == 0 and supervisor.rpartition(")")[2].split()[0] == "S"
+
+
+def put_smoke(root, name, outcome):
+    """A smoke test's records without the seconds that a real one takes: it `passed`, `failed`, or is `lost`.
+
+    As real ones leave them: a passed one of a program that only a stop ends has exit code 1; of a failed one the
+    program ended with 0, and no step stands in its log.
+    """
+    from prl_tui.core.smoke import Wanted
+    from prl_tui.runs import smoke
+    from prl_tui.runs.folder import RunFolder
+
+    folder = RunFolder(root / name)
+    (folder.path / "ranks").mkdir(parents=True)
+    kept = smoke.record(Wanted(2, False, {}, {}, saves=False, watched=True))
+    place = {"host": "box", "boot_id": "b", "pid_namespace": "n"} if outcome != "lost" else here()
+    began = 1_700_000_000.0
+    info = {"created": began, "recipe": "custom", "preset": "python", smoke.KEY: kept}
+    write(folder, "run", {**info, **place})
+    if outcome == "lost":
+        return folder
+    stepped = "".join(f"{{'loss': 1.0, 'global_step/max_steps': '{n}/200'}}\n" for n in (1, 2))
+    folder.output.write_text(stepped if outcome == "passed" else "all well\n")
+    end = {"started": began, "ended": began + 60, "seconds": 60.0}
+    stopped = {"exit_code": 1, "stop": {"stage": "interrupt", "by": {"via": smoke.WATCHER}}}
+    write(folder, "exit", {**end, **(stopped if outcome == "passed" else {"exit_code": 0})})
+    return folder

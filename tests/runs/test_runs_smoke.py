@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from pathlib import Path
@@ -17,6 +18,7 @@ from prl_tui.machine import paths
 from prl_tui.runs import launcher, plans, smoke_data, stop
 from prl_tui.runs import smoke as smokes
 from prl_tui.runs.state import status
+from tests.runs.helpers import put_smoke
 
 RECIPES = catalog.load().recipes
 WITH_SMOKE = [recipe.name for recipe in RECIPES.values() if recipe.data.smoke.steps]
@@ -322,3 +324,25 @@ def test_the_first_records_go_a_month_after_their_last_use(tmp_path: Path) -> No
     smoke_data.cut(config, {"train_helpful_path": 2}, tmp_path, tmp_path / "cut")
     assert not places[old].exists()
     assert places[used].read_text("utf-8") == "used\nused\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "passed", "failed"),
+    [("en", "✓ smoke passed", "✗ smoke failed"), ("zh", "✓ 冒烟通过", "✗ 冒烟未通过")],
+)
+def test_a_list_says_how_a_smoke_test_went_whatever_its_program_did(
+    cli, language: str, passed: str, failed: str
+) -> None:
+    """One that missed its steps was `✓ finished`, and a passed one, ended once its steps were seen, `■ stopped`."""
+    for name, outcome in (("aaa111", "passed"), ("bbb222", "failed"), ("ccc333", "lost")):
+        put_smoke(paths.runs_dir(), name, outcome)
+    lines = {line.split()[0]: line for line in cli("--lang", language, "runs").out.splitlines()}
+    assert lines["aaa111"].startswith(f"aaa111  {passed}  ")
+    assert lines["bbb222"].startswith(f"bbb222  {failed}  ")
+    assert "smoke" not in lines["ccc333"].replace("· smoke", ""), "nobody saw how it went"
+    if language == "en":
+        assert lines["bbb222"].endswith("  no step was logged")
+        assert failed in cli("rm", "bbb222").err
+    data = {one["id"]: one for one in json.loads(cli("runs", "--json").out)}
+    assert [data[name]["state"] for name in ("aaa111", "bbb222", "ccc333")] == ["stopped", "finished", "lost"]
+    assert data["bbb222"]["detail"] == "no step was logged"

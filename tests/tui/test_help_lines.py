@@ -34,3 +34,19 @@ async def test_no_line_of_a_help_wraps_on_80_columns(app, spoken, name):
         width = shown.content_size.width
         assert [line for line in text.split("\n") if cells(line) > width] == []
         assert shown.size.height == len(text.split("\n"))
+
+
+@pytest.mark.parametrize(("size", "whole"), [((160, 45), True), ((80, 24), False)])
+async def test_a_dialog_of_paths_is_as_wide_as_they_are_up_to_the_terminal(app, size, whole):
+    """The path of the stacks' file broke over two lines at 80 columns of 160."""
+    path = "/home/someone/" + "本地状态/" * 8 + "runs/0a1b2c/stacks-2026-11-29.txt"
+    many = "\n".join([path, *map(str, range(60))])  # a scroll bar beside it
+    for text in (path, many):
+        async with app().run_test(size=size) as pilot:
+            await configure(pilot)
+            pilot.app.push_screen(Help(text, wide=True))
+            await wait_for(pilot, lambda: isinstance(pilot.app.screen, Help), "the dialog")
+            shown = await wait_for(pilot, lambda: pilot.app.screen.query_one_optional(Static), "its text")
+            await wait_for(pilot, lambda shown=shown: shown.size.height, "its text drawn")
+            assert (shown.size.height == len(text.split("\n"))) is whole
+            assert pilot.app.screen.query_one(".help").region.right <= size[0]

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from prl_tui.i18n import set_language
 from prl_tui.machine import paths
-from prl_tui.tui.widgets.run_list import start_words
+from prl_tui.tui.widgets.run_columns import ID, Longest, columns, start_words
 from tests.tui.driving import text_of, wait_for
 from tests.tui.test_runs_and_watch import runs_screen
 
@@ -75,7 +76,53 @@ async def test_nothing_else_is_cut_for_it(app, at_three):
 
 
 @pytest.mark.parametrize("size", [(60, 24), (120, 40)])
-async def test_elsewhere_it_stands_once_or_not_at_all(app, at_three, size):
+async def test_elsewhere_it_stands_once(app, at_three, size):
     put("aaa111", TODAY, 120)
     (line,) = await rows(app, size, 1)
-    assert line.count("10:02") == (size[0] > 90)
+    assert line.count("10:02") == 1
+    assert "12 s" in line
+
+
+def put_long(name, created, total):
+    put(name, created, 87)
+    (paths.runs_dir() / name / "output.log").write_text(f"{{'loss': 1.0, 'global_step/max_steps': '87/{total}'}}\n")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_one_run_of_many_steps_takes_no_start_from_the_others(app, at_three, language):
+    """`step 87 / 2,000` is one cell longer than what was left: the start of every row was gone."""
+    set_language(language)
+    put("aaa111", TODAY, 120)
+    put_long("bbb222", BEFORE, 2000)
+    first, second = await rows(app, (80, 24), 2)
+    assert "10:02" in first
+    assert "11-28" in second
+    assert "200" in first
+    assert "2,000" in second
+
+
+async def test_where_nothing_is_free_the_total_and_the_ends_of_names_go_first(app, at_three):
+    put("aaa111", TODAY, 120, preset="a-name-of-many-cells", seconds=50 * 3600 + 7 * 60)
+    put_long("bbb222", BEFORE, 2_000_000_000)
+    first, second = await rows(app, (80, 24), 2)
+    assert "step 120 / 200" in first
+    assert "10:02" in first
+    assert "step 87 " in second
+    assert "2,000,000,000" not in second
+    assert "11-28" in second
+
+
+def test_the_cells_of_the_columns_never_pass_the_width_where_one_is_for_the_start():
+    for far in range(30):
+        for what in (0, 14, 33):
+            longest = Longest(15, what, far, min(far, 10), 9, 11, 5)
+            found = columns(longest, 77)
+            assert sum((ID, found.state + 1, found.what + 1, found.far, found.took, found.start)) <= 77
+            assert found.start, (far, what)
+
+
+async def test_below_the_list_stands_when_a_run_began(app, at_three):
+    put("aaa111", TODAY, 120)
+    async with app().run_test(size=(80, 24)) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: "began 11-29 10:02 · " in text_of(place.query_one("#note")), "its start")

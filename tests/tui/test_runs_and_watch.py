@@ -11,23 +11,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.widgets._toast import Toast
 
 from prl_tui.core.config import Source
 from prl_tui.export.model import header
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
-from prl_tui.runs.folder import Ended, read_ended, read_started
+from prl_tui.runs.folder import Ended, RunFolder, read_ended, read_started
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.tui.help import watch_help
 from prl_tui.tui.run_words import closing
 from prl_tui.tui.screens.dialogs import Help, Question
-from prl_tui.tui.screens.runs import RunList, RunsScreen
+from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.log_tabs import LogTabs
 from prl_tui.tui.widgets.log_view import LogView
+from prl_tui.tui.widgets.run_columns import Longest, columns
 from tests.runs.helpers import no_spying
-from tests.tui.driving import configure, screen, sees, shows, text_of, wait_for
+from tests.tui.driving import configure, lines, screen, sees, shows, text_of, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
 WAIT = "import time\nwhile True: print('tick', flush=True); time.sleep(0.05)"
@@ -330,11 +332,10 @@ async def test_watch_shows_the_state_follows_the_log_and_leaves_the_run_alive(ap
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 @pytest.mark.parametrize(("code", "verdict"), [("print(1)", "✓ finished, exit code 0 "), (FAILS, "✗ ValueError: ")])
 async def test_a_demo_that_will_close_by_itself_says_first_how_it_ended(app, start, size, code, verdict):
-    one = app(leave_when_done=True)
-    async with one.run_test(size=size) as pilot:
-        folder = start(code)
-        place = await watch(pilot, folder)
-        line = place.query_one("#health")
+    folder = start(code)
+    async with app(watch=folder, leave_when_done=True).run_test(size=size) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        line = pilot.app.screen.query_one("#health")
         await wait_for(pilot, lambda: "closing in" in text_of(line), "that it will close")
         text = text_of(line).strip()
         assert text.startswith(verdict)
@@ -342,6 +343,45 @@ async def test_a_demo_that_will_close_by_itself_says_first_how_it_ended(app, sta
         assert "…" not in text
         await pilot.press("k")
         await wait_for(pilot, lambda: "closing in" not in text_of(line), "that it stays")
+
+
+async def test_another_ended_run_that_is_looked_at_closes_no_demo_and_its_code_is_the_demos(app, start, monkeypatch):
+    """The other run's screen said “closing in 8 s”, and the demo ended with 0 while its run went on."""
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 0.3)
+    other = start("print('done')")
+    go = paths.runs_dir().parent / "go"
+    folder = start(f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)\nsys.exit(3)")
+    one = app(watch=folder, leave_when_done=True)
+    async with one.run_test(size=SMALL) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: over(other), "the other's end")
+        pilot.app.open_run(RunFolder(other.path))
+        await wait_for(pilot, lambda: "✓ finished, exit" in screen(pilot.app), "the other's end on the screen")
+        health = pilot.app.screen.query_one("#health")
+        for _ in range(10):
+            await pilot.pause(0.1)
+            assert "closing" not in text_of(health)
+        assert pilot.app.is_running
+        go.touch()
+        await wait_for(pilot, lambda: over(folder), "its own end")
+        await pilot.pause(0.6)
+        pilot.app.open_run(RunFolder(folder.path))  # as the list does it
+        await wait_for(pilot, lambda: pilot.app._exit, "that it closes after its own run")
+    assert one.return_value == 3
+
+
+async def test_a_demo_that_a_key_kept_open_stays_open_when_one_comes_back_to_it(app, start, monkeypatch):
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 2.0)
+    folder = start("print('done')")
+    async with app(watch=folder, leave_when_done=True).run_test(size=SMALL) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        await wait_for(pilot, lambda: "closing in" in text_of(pilot.app.screen.query_one("#health")), "its end")
+        await pilot.press("R")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the runs screen")
+        pilot.app.open_run(RunFolder(folder.path))
+        await wait_for(pilot, lambda: "✓ finished, exit" in screen(pilot.app), "its end again")
+        await pilot.pause(0.6)
+        assert "closing" not in text_of(pilot.app.screen.query_one("#health"))
 
 
 def test_what_has_no_room_beside_the_closing_is_left_out_whole():
@@ -397,6 +437,29 @@ async def test_details_of_a_cause_that_is_in_sight_say_so_until_another_pane_has
         await wait_for(pilot, lambda: log.has_focus and place.has_class("-on-logs"), "the logs again")
         await pilot.pause()
         assert not told(pilot.app, "in sight already")
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.parametrize("code", [FAILS, "raise ValueError('[/INST] broke')"])
+async def test_no_notice_lies_over_the_marked_line(app, start, size, code, wrapped):
+    """At 80x24 “the marked line, in sight already” lay for 5 s over that very line, the last of the log."""
+    async with app().run_test(size=size, notifications=True) as pilot:
+        place = await watch(pilot, start(code))
+        await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(place.query_one("#health")), "the cause")
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "ValueError: [/INST] broke" in text_of(log), "its line")
+        if wrapped:
+            await pilot.press("w")
+            assert log.wrapped
+        await pilot.press("d")
+        await wait_for(pilot, lambda: told(pilot.app, ALREADY), "the sentence")
+        toast = await wait_for(pilot, lambda: place.query(Toast) and place.query_one(Toast), "its notice")
+        await wait_for(pilot, lambda: toast.region.area, "its place")
+        mark = log.region.y + log.marked_row()
+        assert lines(pilot.app)[mark].strip("│ ").startswith("ValueError: [/INST] broke"), "uncovered"
+        assert mark not in range(toast.region.y, toast.region.bottom)
+        assert toast.region.bottom <= place.query_one("#health").region.y, "nor over the health line"
 
 
 async def test_panes_by_number_one_at_a_time_where_there_is_little_room(app, start):
@@ -512,13 +575,12 @@ async def test_a_log_and_a_folder_of_metrics_say_what_they_are(app, tmp_path):
 
 
 def test_the_column_of_a_time_takes_what_it_needs():
-    rows = RunList()
-    assert rows._columns(100)[:3] == (20, 21, 9)
-    rows._longest = (16, 11, 0, 0, 0)  # 200 / 200  100 %, and minutes with seconds in Chinese
-    assert rows._columns(100)[:3] == (20, 19, 11)
-    rows._longest = (21, 11, 0, 0, 0)
-    assert rows._columns(100)[:3] == (18, 21, 11)
-    assert rows._columns(160)[:3] == (33, 21, 12)
+    assert columns(Longest(), 100)[1:] == (20, 21, 9, 0)
+    longest = Longest(far=16, took=11)  # 200 / 200  100 %, and minutes with seconds in Chinese
+    assert columns(longest, 100)[1:] == (20, 19, 11, 0)
+    longest = Longest(far=21, took=11)
+    assert columns(longest, 100)[1:] == (18, 21, 11, 0)
+    assert columns(longest, 160)[1:] == (33, 21, 12, 0)
 
 
 RANKS = """

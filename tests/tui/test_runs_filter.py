@@ -10,7 +10,7 @@ from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.run_list import RunFinder
-from tests.runs.helpers import write
+from tests.runs.helpers import put_smoke, write
 from tests.tui.driving import screen, text_of, type_text, wait_for
 from tests.tui.test_key_line import last
 from tests.tui.test_runs_and_watch import SMALL, WIDE, runs_screen, told
@@ -140,3 +140,28 @@ async def test_find_is_told_again_as_soon_as_its_field_is_gone(app, many, monkey
         await pilot.press(key)
         await wait_for(pilot, lambda: place.rows.has_focus and not place.query(RunFinder), "the list")
         await wait_for(pilot, lambda: "find" in last(pilot), "the key line")
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_smoke_test_is_shown_told_and_found_by_its_verdict(app, size):
+    put_smoke(paths.runs_dir(), "aaaaa1", "passed")
+    put_smoke(paths.runs_dir(), "bbbbb1", "failed")
+    async with app().run_test(size=size) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: len(ids(place)) == 2, "the runs")
+        await pilot.pause()
+        rows, note = text_of(place.rows), place.query_one("#note")
+        assert "✓ smoke passed" in rows
+        assert "✗ smoke failed" in rows
+        assert "finished" not in rows
+        assert "stopped" not in rows
+        for text, name, words in (
+            ("passed", "aaaaa1", "smoke test passed: 2 steps seen"),
+            ("failed", "bbbbb1", "smoke failed: no step was logged"),
+        ):
+            place.rows.narrow(text)
+            assert ids(place) == [name]
+            await wait_for(pilot, lambda words=words: words in text_of(note), "its verdict")
+        for text in ("finished", "stopped"):
+            place.rows.narrow(text)
+            assert not ids(place), "what its program did is not what is shown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -22,6 +23,9 @@ Answer = TypeVar("Answer")
 
 TAKEN = 11
 """Rows of a dialog beside its details: frame, question, buttons, the room between them."""
+
+BESIDE = 6
+"""Columns of a help beside its text: frame, room, scroll bar."""
 
 
 class Dialog(ModalScreen[Answer]):
@@ -205,14 +209,18 @@ class Help(Dialog[None]):
     CSS = "Help .help { width: 80; max-width: 100%; max-height: 100%; padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "close", t("back"))]
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, wide: bool = False) -> None:
+        """`wide`: as wide as its longest line, which may be a path, where the terminal is; help is read at 80."""
         super().__init__()
-        self._text = text
+        self._text, self._wide = safe_lines(text), wide
 
     def compose(self) -> ComposeResult:
         """The text, scrollable."""
-        with VerticalScroll(classes="dialog help"):
-            yield Static(Content(safe_lines(self._text)))
+        with VerticalScroll(classes="dialog help") as box:
+            if self._wide:
+                longest = max(map(cell_len, self._text.split("\n")))
+                box.styles.width = max(80, longest + BESIDE)
+            yield Static(Content(self._text))
 
     def on_click(self, event: events.Click) -> None:
         """A click beside it closes."""

@@ -112,7 +112,14 @@ class LogPlace(Place):
             (self._clock.pause if looks > SILENT else self._clock.resume)()
         self._silent = looks
 
+    def _spare_mark(self, view: LogView) -> None:
+        """Notices lie at the bottom; where the marked line does too, at the top: what was asked for stays in sight."""
+        row = view.marked_row()
+        self.set_class(row is not None and row >= view.size.height // 2, "-mark-is-low")
+
     def _note(self, view: LogView) -> None:
+        if len(self.app._notifications):
+            self._spare_mark(view)
         tabs = self.query_one(LogTabs)
         hits, new = view.hits, f"{view.new_lines:,}"
         if view.following:
@@ -229,6 +236,7 @@ class LogPlace(Place):
         words = (
             cause.words() if cause is not None and cause.path else dict(view.in_sight()).get(view.current_line or 0, "")
         )
+        self._spare_mark(view)
         self.prl.tell(t("{cause} – the marked line, in sight already", cause=fit(words.strip(), _TOLD).rstrip()))
 
     def on_unmount(self) -> None:

@@ -89,7 +89,6 @@ class WatchScreen(SizedPanes, LogPlace):
         super().__init__(folder)
         self.feed = feed
         self._ended_at: float | None = None
-        self._keep = False
         self._snapshot: GpuSnapshot | None = None
         self._moment: tuple[object, ...] = ()
         """What else moves what is shown, as it was at the last look."""
@@ -173,7 +172,7 @@ class WatchScreen(SizedPanes, LogPlace):
         if screen_is_behind(self.app):
             return
         one, snapshot = self.feed.latest(), self.prl.gpu_reading().snapshot
-        moment = int(time.monotonic()), self.size, self._keep
+        moment = int(time.monotonic()), self.size, self.prl.leaves_after
         if one is not self._one or snapshot is not self._snapshot or moment != self._moment:
             self._snapshot, self._moment = snapshot, moment
             self._look()
@@ -252,7 +251,7 @@ class WatchScreen(SizedPanes, LogPlace):
         text, tone = health(one)
         if self._changed and not tone and one.status.state in ALIVE and one.view.last_row is None:
             text += f"   {safe(self._changed)}"
-        if self._ended_at is not None and not self._keep and self.prl.leave_when_done:
+        if self._ended_at is not None and self._closes:
             left = max(0, round(LINGER - (time.monotonic() - self._ended_at)))
             text = closing(text, left, max(10, self.size.width - 2))
         line = self.query_one("#health", Static)
@@ -269,16 +268,22 @@ class WatchScreen(SizedPanes, LogPlace):
 
     def _linger(self, one: Overview) -> None:
         """A demo leaves by itself a while after its end, unless somebody is reading."""
-        if one.status.state not in OVER or not self.prl.leave_when_done:
+        if one.status.state not in OVER or not self._closes:
             return
         if self._ended_at is None:
             self._ended_at = time.monotonic()
-        elif not self._keep and time.monotonic() - self._ended_at > LINGER:
+        elif time.monotonic() - self._ended_at > LINGER:
             self.prl.action_leave()
 
+    @property
+    def _closes(self) -> bool:
+        """Whether the app ends with this run: another run that somebody looks at meanwhile says nothing of a demo's."""
+        return self.prl.leaves_after == self.folder
+
     def on_key(self) -> None:
-        """Somebody is here."""
-        self._keep = self._keep or self._ended_at is not None
+        """Somebody is here, and may come back here."""
+        if self._ended_at is not None:
+            self.prl.leaves_after = None
 
     # --- actions --------------------------------------------------------------------------------------------------
 

@@ -130,6 +130,15 @@ class FilterPane(WrapPane):
                 break
         return found
 
+    def marked_row(self) -> int | None:
+        """The row of the pane in which the line that was last jumped to begins; None where it is not in sight."""
+        row = -self._skip
+        for line, text in self.in_sight() if self.current_line is not None else ():
+            if line == self.current_line:
+                return max(0, row)
+            row += len(row_starts(text, self._text_width)) if self.wrapped else 1
+        return None
+
     def poll(self, budget: int = 4 << 20) -> int:
         """Take in what is new; numbers of more digits take more room."""
         got = super().poll(budget)

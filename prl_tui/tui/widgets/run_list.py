@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
@@ -19,14 +19,13 @@ from prl_tui.runs.changes import Changes
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import State
 from prl_tui.tui.cells import fit, safe
+from prl_tui.tui.widgets import run_columns
 from prl_tui.tui.widgets.rows import Piece, Rows, StillRows
+from prl_tui.tui.widgets.run_columns import Longest, start_words
 
 if TYPE_CHECKING:
     from prl_tui.tui.app import PrlApp
 
-_DAY = "%Y-%m-%d"
-_ROOMY = 90
-"""Columns beyond which the start has a place of its own."""
 ROLE: dict[State, str] = {
     "finished": "good",
     "failed": "error",
@@ -38,17 +37,13 @@ ROLE: dict[State, str] = {
 }
 
 
-_ID, _STATE = 8, 17
-"""Cells of the first two columns, the blank behind them included, where there is little room."""
-
-
-class Columns(NamedTuple):
-    """Cells of what, how far and how long; `start` of when it began, between the last two, 0 where that has no room."""
-
-    what: int
-    far: int
-    took: int
-    start: int = 0
+def role(one: Overview) -> str:
+    """The colour of a run's state; of a smoke test that of its verdict."""
+    if one.quiet is not None:
+        return "warning"
+    if one.passed is not None:
+        return "good" if one.passed else "error"
+    return ROLE.get(one.status.state, "muted")
 
 
 class RunList(Rows):
@@ -71,8 +66,7 @@ class RunList(Rows):
         self._texts: list[tuple[str, str]] = []
         self.changes: Mapping[str, Changes] = {}
         self.waiting = True
-        self._longest = (0, 0, 0, 0, 0)
-        """Cells of the longest words of how far, how long, what, and when: whole, and short."""
+        self._longest = Longest()
         self._today = ""
         self.wanted = ""
         """The run that the cursor starts on."""
@@ -85,14 +79,8 @@ class RunList(Rows):
         """Draw runs, of `total` that there are; the cursor stays on its run."""
         self.every, self._total, self.waiting = runs, max(total, len(runs)), False
         self._texts = [search_texts(one) for one in runs]
-        self._today = time.strftime(_DAY)
-        told = [(overview.progress_words(one), overview.took(one), safe(one.what),
-                 start_words(one.created, self._today), start_words(one.created, self._today, short=True))
-                for one in runs]  # fmt: skip
-        far, took, what, start, short = (
-            (max(map(cell_len, words)) for words in zip(*told, strict=True)) if told else [0] * 5
-        )
-        self._longest = far, took, what, start, short
+        self._today = time.strftime(run_columns.DAY)
+        self._longest = Longest.of(runs, self._today)
         self._fill()
 
     def narrow(self, text: str) -> None:
@@ -160,26 +148,26 @@ class RunList(Rows):
         if not self.runs:
             return [(fit(self.none_words(), width), "muted")]
         one = self.runs[y]
-        state = one.status.state
-        wide, silent = width > 120, one.quiet is not None
+        silent = one.quiet is not None
         detailed = width > 130
-        columns = self._columns(width)
+        columns = run_columns.columns(self._longest, width)
         start = start_words(
-            one.created, self._today if columns.start else "", short=columns.start <= self._longest[4] + 1
+            one.created, self._today if columns.start else "", short=columns.start <= self._longest.short + 1
         )
         pieces: list[Piece] = [
             (fit(one.id, 7) + " ", "strong"),
-            (
-                fit(overview.status_word(one), 25 if wide else 16) + " ",
-                "warning" if silent else ROLE.get(state, "muted"),
-            ),
-            (fit(start, 12) + " " if width > _ROOMY else "", "muted"),
+            (fit(overview.status_word(one), columns.state) + " ", role(one)),
+            (fit(start, 12) + " " if width > run_columns.ROOMY else "", "muted"),
             (fit(one.what, columns.what) + " ", ""),
         ]
+        far: Piece = (fit(run_columns.far_words(one, columns.far), columns.far), "")
         if silent and not detailed:
-            return [*pieces, (fit(overview.reason(one), 33 if wide else 30), "warning")]
+            text, rest = overview.reason(one), columns.start + columns.took
+            if cell_len(text) >= columns.far:
+                return [*pieces, (fit(text, columns.far + rest), "warning")]
+            far = (fit(text, columns.far), "warning")
         pieces += [
-            (fit(overview.progress_words(one), columns.far), ""),
+            far,
             (fit(start, columns.start), "muted"),
             (fit(overview.took(one), columns.took, right=True), "muted"),
         ]
@@ -204,30 +192,6 @@ class RunList(Rows):
         """Why there is nothing to watch."""
         cast("PrlApp", self.app).tell(self.none_words())
 
-    def _columns(self, width: int) -> Columns:
-        """A longer time takes its cells where how far leaves some, else from what."""
-        what, far, took = (33, 21, 12) if width > 120 else (20, 21, 9)
-        more = max(0, self._longest[1] - took)
-        left = max(far - more, min(far, self._longest[0] + 1))
-        found = Columns(what - (left - (far - more)), left, took + more)
-        return found if width > _ROOMY else self._with_start(found, width)
-
-    def _with_start(self, found: Columns, width: int) -> Columns:
-        """When each began, if that fits into cells that no other column needs: the day and the time, else one of them."""
-        what, far, took, _ = found
-        beside = width - (_ID + _STATE + what + 1 + far + took)
-        free = (far - self._longest[0] - 1, took - self._longest[1], what - self._longest[2])
-        for start in (cells + 1 for cells in self._longest[3:]):
-            missing = start - beside
-            if missing > sum(max(0, cells) for cells in free):
-                continue
-            given = []
-            for cells in free:
-                given.append(max(0, min(cells, missing)))
-                missing -= given[-1]
-            return Columns(what - given[2], far - given[0], took - given[1], start)
-        return found
-
     def _changed(self, one: Overview) -> str:
         found = self.changes.get(one.id)
         return found.brief() if found is not None else ""
@@ -237,19 +201,8 @@ class RunList(Rows):
         cast("PrlApp", self.app).open_run(self.runs[y].folder)
 
 
-def start_words(created: float | None, today: str, *, short: bool = False) -> str:
-    """`11-29 10:02`, of `today` (as `_DAY` says it) `10:02`; `short`: of another day the day alone. – if not known."""
-    if not created:
-        return "–"
-    began = time.localtime(created)
-    day = time.strftime(_DAY, began)
-    if today and day == today:
-        return time.strftime("%H:%M", began)
-    return time.strftime("%m-%d" if short and today else "%m-%d %H:%M", began)
-
-
 class RunNote(StillRows, can_focus=False):
-    """Two lines about one run: why it ended as it did, and what changed since its recipe's run before."""
+    """Two lines about one run: why it ended as it did; when it began and what changed since its recipe's run before."""
 
     def __init__(self) -> None:
         super().__init__(id="note")
@@ -271,29 +224,34 @@ class RunNote(StillRows, can_focus=False):
 
 
 def _why(one: Overview) -> Piece:
-    """The cause of a failure; else its state, how far it came and its code."""
-    text = overview.reason(one)
+    """The cause of a failure, or what a smoke test missed; else its state, how far it came and its code."""
+    text, word = overview.reason(one), overview.status_word(one).partition(" ")[2]
+    if one.passed is False:
+        return t("{place}: {words}", place=word, words=text), "error"
     if text and text != one.status.unwritten:
         return text, "warning" if one.quiet is not None else "error" if one.status.state == "failed" else "muted"
     code = one.status.exit_code
-    told = [one.what, overview.state_word(one.status.state).partition(" ")[2], overview.progress_words(one)]
+    told = [one.what, word, overview.progress_words(one)]
     told.append(t("exit code {code}", code=code) if code is not None else "")
+    if one.smoke is not None and one.passed:
+        told = [one.smoke.words()]
     told.append(one.status.unwritten)
     return " · ".join(part for part in told if part), "muted"
 
 
 def _since(one: Overview, changes: Changes | None) -> str:
-    if changes is not None:
-        return changes.short()
-    return t("Run {id} is the first of its recipe.", id=one.id) if one.recipe else ""
+    first = t("Run {id} is the first of its recipe.", id=one.id) if one.recipe else ""
+    began = t("began {time}", time=start_words(one.created, "")) if one.created else ""
+    return " · ".join(part for part in (began, changes.short() if changes is not None else first) if part)
 
 
 def search_texts(one: Overview) -> tuple[str, str]:
     """What a text is looked for in: id, recipe, preset, state, the name of the folder that it was started in.
 
     One with a slash also in whole paths: all runs have most of theirs in common, and any letter would be in it.
+    The state also as `runs --json` says it, in every language; of a smoke test its verdict, which is what is shown.
     """
-    state = one.status.state
+    state = one.status.state if one.passed is None else "smoke passed" if one.passed else "smoke failed"
     words = (one.id, one.what, state, overview.status_word(one), PurePath(one.cwd).name)
     return "\n".join(words).lower(), "\n".join((*words, one.cwd, str(one.folder.path))).lower()
 
