@@ -138,6 +138,8 @@ class Need(Value, kw_only=True):
     """The values that it must have, the first one being offered; empty: any."""
     instead: tuple[str, ...] = ()
     """Fields of which one does as well."""
+    positive: bool = False
+    """The field is a whole number that counts as set only above 0."""
     why: Text
     """What happens otherwise, and where that is known from."""
     severity: Literal["error", "warning"] = "error"
