@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from prl_tui import reasons
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import Facts
+from prl_tui.core.findings import NO_PACE, Facts
 from prl_tui.core.value import replace
 from prl_tui.machine import facts, paths
 from prl_tui.runs import claims, history, reserved
@@ -30,7 +30,7 @@ def facts_here(
     from prl_tui.machine.gpu_feed import once
 
     unseen = ""
-    pace: tuple[float | None, str] = (None, "")
+    pace = NO_PACE
     reserved_ones: list[claims.Claim] = []
     try:
         pace, reserved_ones = history.pace(paths.runs_dir(), config), claims.held(paths.runs_dir())

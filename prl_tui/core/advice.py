@@ -22,7 +22,7 @@ SHORT = 300
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Finding]:
+def length(config: RunConfig, schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Finding]:
     """What the length of the run means: time, and what it leaves behind if it dies."""
     yield from _unsaved(schedule, steps)
     total = steps.total if steps else None
@@ -38,25 +38,49 @@ def length(schedule: Schedule, steps: Steps | None, facts: Facts) -> Iterator[Fi
         )
         why = t("A run that dies leaves nothing to resume from.")
         yield Finding("no-save-before-end", "warning", "save_steps", message, why)
-    if facts.seconds_per_step is None:
-        return
-    seconds = total * facts.seconds_per_step
-    figures = {"total": f"{total:,}", "pace": f"{facts.seconds_per_step:.3g}", "run": facts.pace_source}
+    if facts.seconds_per_step is not None:
+        yield from _time(config, total, facts.seconds_per_step, facts)
+
+
+def _time(config: RunConfig, total: int, each: float, facts: Facts) -> Iterator[Finding]:
+    """How long so many steps take at the pace of an earlier run; what differs there is named, for it may be another's pace."""
+    seconds, other = total * each, _differs(config, facts.pace_differs)
+    figures = {"total": f"{total:,}", "pace": f"{each:.3g}", "run": facts.pace_source, "settings": other}
     if seconds > WEEK:
         message = t(
             "About {weeks} weeks: {total} {total:step|steps} at {pace} s each.",
             weeks=f"{seconds / WEEK:.1f}",
             **figures,
         )
-        why = t("That is the pace of run {run}. Fewer epochs, max_steps or more GPUs make it shorter.", **figures)
+        why = (
+            t("That is the pace of run {run}, which differs in {settings}. Fewer epochs, max_steps or more GPUs make it "
+              "shorter.", **figures)
+            if other
+            else t("That is the pace of run {run}. Fewer epochs, max_steps or more GPUs make it shorter.", **figures)
+        )  # fmt: skip
         yield Finding("takes-weeks", "warning", "max_steps", message, why)
     elif seconds >= SHORT:
-        message = t(
-            "About {time}: {total} {total:step|steps} at {pace} s each, the pace of run {run}.",
-            time=span(seconds),
-            **figures,
-        )
+        figures["time"] = span(seconds)
+        message = (
+            t("About {time} at the pace of run {run}, which differs in {settings}: {total} {total:step|steps} at {pace} s "
+              "each.", **figures)
+            if other
+            else t("About {time}: {total} {total:step|steps} at {pace} s each, the pace of run {run}.", **figures)
+        )  # fmt: skip
         yield Finding("takes-time", "note", "max_steps", message)
+
+
+NAMED = 3
+"""Settings that are named; the rest are counted."""
+
+
+def _differs(config: RunConfig, keys: tuple[str, ...]) -> str:
+    """The fields by their labels; "" for none."""
+    names = [str(config.recipe.by_key[key].label) for key in keys if key in config.recipe.by_key]
+    more = len(names) - NAMED
+    if more > 0:
+        names = [*names[:NAMED], nt("{n} more", "{n} more", more)]
+    return listed(names)
 
 
 def _unsaved(schedule: Schedule, steps: Steps | None) -> Iterator[Finding]:

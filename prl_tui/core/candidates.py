@@ -42,6 +42,18 @@ class Hunt(NamedTuple):
     """For each broken rule the parts of which one must change."""
     known: dict[str, tuple[int, int, int]]
     """What was asked before: the bounds of a part and its origin, which a search needs ten thousand times."""
+    processes: int
+    """The processes for which the config has GPUs; 0 where it does not say."""
+    more: bool = False
+    """More processes may be asked for than that."""
+
+    def with_more_processes(self) -> Hunt:
+        """The same search where more processes may be asked for than the config has GPUs for."""
+        return self._replace(known={}, more=True)
+
+    def fewer_processes(self, changes: Mapping[str, Any]) -> bool:
+        """A change leaves GPUs idle that the config has."""
+        return "nproc_per_node" in changes and changes["nproc_per_node"] < self.processes
 
     def bounds(self, part: str) -> tuple[int, int]:
         """The least and the greatest value of a whole number."""
@@ -63,6 +75,8 @@ class Hunt(NamedTuple):
         high = int(field.max) if field.max is not None else 1 << 20
         if part == "nproc_per_node" and self.case.node_gpus and self.case.needs_gpu:
             high = min(high, self.case.node_gpus)
+        if part == "nproc_per_node" and self.processes and not self.more:
+            high = min(high, self.processes)
         least = max(least, int(field.min) if field.min is not None else least)
         return -(-least // field.multiple) * field.multiple, high // field.multiple * field.multiple
 

@@ -95,7 +95,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     findings += missing.addresses(config)
     findings += _reported(config)
     sound = not any(config.wrong(config.recipe.part(part)) for part in assess.PARTS)
-    findings += advice.length(schedule, length, facts) if sound else ()
+    findings += advice.length(config, schedule, length, facts) if sound else ()
     findings += advice.late(config, length if sound else None, found.batch.world)
     if not found.errors and not case.unread and not case.wrong:
         findings += advice.rows(config, found.numbers, found.batch, length, facts)

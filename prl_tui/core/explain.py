@@ -57,6 +57,7 @@ WHY = {
     "gradients-apart": mark("The program's forward pass goes around DDP, contrary to what its guide says."),
     "sequence-parallel-divides": mark("So many processes share each sequence, and one that is left over stops at the start."),
     "processes-exceed-gpus": mark("Two processes on one GPU end with an NCCL error or out of memory."),
+    "infer-workers-overlap": mark("Workers have GPUs of their own where processes + workers are at most as many as the visible GPUs."),
     "node-rank-beyond": mark("The ranks wait for each other for minutes, and then stop."),
     "rank-beyond": mark("The program refuses a rank that does not exist when it starts."),
     "master-addr-loopback": mark("Set it to the address of node 0, as the other nodes see it."),

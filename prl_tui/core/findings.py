@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from prl_tui.core.batch import Batch, Severity
 from prl_tui.core.config import RunConfig
@@ -69,6 +69,19 @@ class GpuUse(Value):
         return tuple(uuid for uuid in (self.uuid, *(one.uuid for one in self.slices)) if uuid)
 
 
+class Pace(NamedTuple):
+    """What an earlier run tells of a new one's steps."""
+
+    seconds: float | None = None
+    """Per step; None without such a run."""
+    run: str = ""
+    differs: tuple[str, ...] = ()
+    """Fields that change the time of a step and had another value there."""
+
+
+NO_PACE = Pace()
+
+
 class Facts(Value):
     """What is known beside the config. Everything may be unknown."""
 
@@ -100,9 +113,11 @@ class Facts(Value):
     no_launcher: str = ""
     """The program that starts the ranks, where the training environment has none."""
     seconds_per_step: float | None = None
-    """From an earlier run of the same recipe on as many processes."""
+    """From the nearest earlier run of the same recipe on as many processes."""
     pace_source: str = ""
     """Which run that was."""
+    pace_differs: tuple[str, ...] = ()
+    """Fields that change the time of a step and had another value there."""
     missing_files: tuple[str, ...] = ()
     missing_values: Mapping[str, tuple[str, ...]] = {}
     """Field → what it names that is plainly a path, and is not there."""

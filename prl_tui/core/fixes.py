@@ -32,6 +32,8 @@ SINGLE_BATCH = {"batch_size", "micro_batch_size", "nproc_per_node", "gradient_ac
 NOTHING: Any = object()
 TRIES = 64
 """How many values of one field are judged in full before it is given up."""
+CLEANER = 16
+"""How many more values are tried for one that nothing warns of, once one works."""
 RADII = (4, 16, 64)
 """How far several fields may move together, the near first."""
 EFFORT, FAR_EFFORT, KNOWN_EFFORT = 600, 300, 120
@@ -84,28 +86,56 @@ def search(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[s
     found = assess(case)
     if not forced and not found.errors:
         return (as_fix(config, always),) if always else ()
-    works = _works(_hunt(config, case, found, forced))
+    hunt = _hunt(config, case, found, forced)
+    works = _best_first(hunt, found, _works(hunt))
     if works:
-        works.sort(key=lambda changes: len(_warned(assess(case.with_values(changes))) - _warned(found)))
-        return tuple(as_fix(config, {**_keys(config, changes), **always}) for changes in works[:MOST])
+        return tuple(_offered(hunt, changes, always) for changes in works[:MOST])
     return _all_back(config, judge)
 
 
+def _best_first(hunt: Hunt, found: Assessment, works: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fewer processes last, and what brings a new warning not at all, unless everything does."""
+    before = _warned(found)
+    new = [len(_warned(assess(hunt.case.with_values(changes))) - before) for changes in works]
+    ranked = [
+        (count, hunt.fewer_processes(changes), at) for at, (count, changes) in enumerate(zip(new, works, strict=True))
+    ]
+    return [works[at] for count, _, at in sorted(ranked) if not count or min(new)]
+
+
 def _warned(found: Assessment) -> set[str]:
-    """What is warned of: a way out that brings a new warning comes after those that do not."""
-    return {violation.code for violation in found.violations if violation.severity != "error"}
+    return {violation.code for violation in found.violations if violation.severity == "warning"}
+
+
+def _offered(hunt: Hunt, changes: Mapping[str, Any], always: Mapping[str, Any]) -> Fix:
+    """A change as a fix; one for which more GPUs are needed than the config has says so."""
+    fix = as_fix(hunt.config, {**_keys(hunt.config, changes), **always})
+    count = changes.get("nproc_per_node")
+    if not hunt.case.needs_gpu or count is None or count <= hunt.processes:
+        return fix
+    return Fix(fix.changes, t("{change}, which needs {n} GPUs", change=fix.label, n=count))
 
 
 def _works(hunt: Hunt) -> list[dict[str, Any]]:
-    """The changes that work, of the fewest fields and the nearest of these first."""
+    """The changes that work, of the fewest fields and the nearest of these first.
+
+    More processes than the config has need GPUs that nobody spoke of: only where as few fields mend it in no other way.
+    """
     known = _from_preset(hunt) if hunt.forced else []
     least = max(1, len(hunt.forced))
     for size in range(least, least + 3):
         last = bool(known) and size == len(known[0])
-        works = _single(hunt) if size == 1 else _several(hunt, size, not last, KNOWN_EFFORT if known else EFFORT)
+        effort = KNOWN_EFFORT if known else EFFORT
+        works = _of_size(hunt, size, not last, effort)
+        if not works and not last and "nproc_per_node" in hunt.parts:
+            works = _of_size(hunt.with_more_processes(), size, not last, effort)
         if works or last:
             return works + [changes for changes in known if last and changes not in works]
     return known
+
+
+def _of_size(hunt: Hunt, size: int, far: bool, effort: int) -> list[dict[str, Any]]:
+    return _single(hunt) if size == 1 else _several(hunt, size, far, effort)
 
 
 def _from_preset(hunt: Hunt) -> list[dict[str, Any]]:
@@ -129,7 +159,14 @@ def _hunt(config: RunConfig, case: Case, found: Assessment, forced: frozenset[st
     open_parts = involved | (space.neighbours(rules, involved, case.followers) - {"nnodes", "node_rank"})
     open_parts |= {"async_generate"} if "nproc_per_node" in open_parts and case.values.get("async_generate") else set()
     may = [part for part in TUNABLE if part in case.values and part in open_parts and _can_change(case, part, forced)]
-    return Hunt(config, case, rules, may, forced, readers, {})
+    return Hunt(config, case, rules, may, forced, readers, {}, _processes(config, case, found))
+
+
+def _processes(config: RunConfig, case: Case, found: Assessment) -> int:
+    """The processes that a config has GPUs for, as far as it says: its own number, the preset's, the GPUs that it lists."""
+    own = None if config.wrong(config.recipe.part("nproc_per_node")) else case.values.get("nproc_per_node")
+    listed_gpus = None if config.wrong(config.recipe.part(space.DEVICES)) else found.devices.listed
+    return max(own or 0, repairs.preset_number(config, "nproc_per_node") or 0, listed_gpus or 0)
 
 
 def _can_change(case: Case, part: str, forced: frozenset[str]) -> bool:
@@ -185,14 +222,23 @@ def _working(hunt: Hunt, part: str) -> list[Any]:
     now, case = hunt.case.values[part], hunt.case
     place = Space(case, hunt.rules, (part,))
     found: dict[str, Any] = {}
+    clean: set[str] = set()
+    last = TRIES
     for tried, value in enumerate(hunt.options(place, part)):
         side = _side(now, value)
-        if tried == TRIES or {"below", "above"} <= found.keys():
+        if tried >= last or {"below", "above"} <= clean or "own" in clean:
             break
-        if side not in found and value != now and not assess(case.with_values({part: value})).errors:
+        if side in clean or value == now:
+            continue
+        after = assess(case.with_values({part: value}))
+        if after.errors:
+            continue
+        if not _warned(after):
+            clean.add(side)
             found[side] = value
-            if side == "own":
-                break
+        elif side not in found:
+            found[side] = value
+            last = min(last, tried + CLEANER)
     preset = repairs.preset_number(hunt.config, part) if part in hunt.forced else None
     if preset is not None and preset not in found.values() and _fits(hunt, part, preset):
         found["preset"] = preset

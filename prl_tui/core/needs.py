@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from prl_tui.core import values
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Finding, Fix
-from prl_tui.core.recipe import Field, Need, Recipe
+from prl_tui.core.recipe import Field, Need, Recipe, Text
+from prl_tui.core.steps import EPOCHS, MAX_STEPS
 from prl_tui.i18n import t
 
 CODE = "needed"
@@ -17,11 +18,29 @@ ANY = "*"
 
 def findings(config: RunConfig) -> Iterator[Finding]:
     """Every need of the recipe that holds now and is not met."""
-    for need in config.recipe.data.needs:
+    for need in of(config.recipe):
         if any(map(config.wrong, (need.field, *need.instead, *need.where))):
             continue  # said already, with its way out
         if _holds(config, need) and not _met(config, need):
             yield _finding(config, need)
+
+
+def of(recipe: Recipe) -> tuple[Need, ...]:
+    """What a recipe says, and what holds for every program that counts passes over its data."""
+    return (*recipe.data.needs, *_passes(recipe))
+
+
+def _passes(recipe: Recipe) -> Iterator[Need]:
+    """No pass trains nothing, unless a number of steps decides. Source: transformers' Trainer, where max_steps > 0 does."""
+    field = next((recipe.by_key[key] for key in EPOCHS if key in recipe.by_key), None)
+    if field is None or field.type not in {"int", "float"} or (field.min is not None and field.min > 0):
+        return
+    where, why = {field.key: "0"}, Text(en=t("Nothing would be trained."))
+    steps = recipe.by_key.get(MAX_STEPS)
+    if steps is not None and steps.type == "int":
+        yield Need(where=where, field=steps.key, positive=True, why=why)
+    else:
+        yield Need(where=where, field=field.key, values=(values.show(field, field.default or 1),), why=why)
 
 
 def works(recipe: Recipe, field: Field) -> tuple[str, ...]:
@@ -43,7 +62,8 @@ def _holds(config: RunConfig, need: Need) -> bool:
 
 
 def _met(config: RunConfig, need: Need) -> bool:
-    if config.value(need.field) in (None, (), ""):
+    value = config.value(need.field)
+    if value in (None, (), "") or (need.positive and value <= 0):
         return any(config.value(key) not in (None, (), "") for key in need.instead)
     return not need.values or any(_says(config, need.field, wanted) for wanted in need.values)
 
@@ -69,20 +89,29 @@ def _finding(config: RunConfig, need: Need) -> Finding:
 
 def _at(need: Need) -> str:
     """The field to be filled in; where another's value is meant, the one that does not go with it."""
-    return need.field if not need.values else next(iter(need.where))
+    return need.field if not need.values and not need.positive else next(iter(need.where))
 
 
 def _ways_out(config: RunConfig, need: Need, by_key: dict[str, Field]) -> Iterator[Fix]:
-    """The value that is needed; then without what needs it: its default, or not set."""
+    """The value that is needed; then without what needs it: the preset's, or else its default, or not set."""
     if need.values:
         yield _to(config, by_key[need.field], need.values[0])
     for key, wanted in need.where.items():
         field = by_key[key]
         if key == need.field or (wanted == ANY and field.default is not None):
             continue
-        default = field.default if not field.template and field.default is not None else None
+        default = _before(config, field) if wanted != ANY else None
+        if default is None and not field.template:
+            default = field.default
         if default is None or values.show(field, values.parse(field, default)[0]) != config.text(key):
             yield _to(config, field, default)
+
+
+def _before(config: RunConfig, field: Field) -> object:
+    """The preset's value, where that is another and right by itself."""
+    base = config.baseline()
+    value = None if base.follows(field.key) or base.wrong(field.key) else base.value(field.key)
+    return value if value is not None and value != config.value(field.key) else None
 
 
 def _to(config: RunConfig, field: Field, value: object) -> Fix:

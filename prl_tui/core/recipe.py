@@ -77,6 +77,8 @@ class Field(Value, kw_only=True):
     """A pattern that must match one file where the job runs."""
     words: tuple[str, str] = ("true", "false")
     """How the program writes yes and no."""
+    step_time: bool | None = None
+    """A change of it changes how long a step takes; None: as in its group, where all but `schedule` do."""
     required: bool = False
     advanced: bool = False
     """Shown only when somebody looks for it."""
@@ -86,6 +88,11 @@ class Field(Value, kw_only=True):
     """Its words stand in the command without a flag."""
     only_with: tuple[Launcher, ...] = ()
     """The flag exists only below these launchers; empty means all."""
+
+    @property
+    def changes_step_time(self) -> bool:
+        """The pace of a run with another value of it is not this one's."""
+        return self.group != "schedule" if self.step_time is None else self.step_time
 
     @property
     def override(self) -> str:
@@ -138,6 +145,8 @@ class Need(Value, kw_only=True):
     """The values that it must have, the first one being offered; empty: any."""
     instead: tuple[str, ...] = ()
     """Fields of which one does as well."""
+    positive: bool = False
+    """The field is a whole number that counts as set only above 0."""
     why: Text
     """What happens otherwise, and where that is known from."""
     severity: Literal["error", "warning"] = "error"

@@ -14,6 +14,9 @@ from prl_tui.core.value import Value
 EPOCHS = ("num_train_epochs", "num_epochs", "epochs")
 """Fields that say how many passes over the data there are; the first one that a recipe has counts."""
 
+MAX_STEPS = "max_steps"
+"""The field that ends a run after so many optimizer steps, whatever the epochs say."""
+
 
 class Schedule(Value):
     """The fields that set how long a run goes on and what it does on the way."""

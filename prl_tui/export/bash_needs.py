@@ -21,7 +21,7 @@ _YES, _NO = "true", "false"
 
 def rules(plan: LaunchPlan) -> Iterator[str]:
     """Lines that refuse what stops the program; what is only worth a warning is none of them."""
-    for need in plan.config.recipe.data.needs:
+    for need in needs.of(plan.config.recipe):
         if need.severity == "error" and not _chosen(plan, need):
             test = _test(plan, need)
             if test not in (_YES, _NO):
@@ -49,6 +49,10 @@ def _test(plan: LaunchPlan, need: Need) -> str:
 
     holds = _all(given(key) if text == needs.ANY else equal(key, text) for key, text in need.where.items())
     field = given(need.field)
+    if need.positive and field == _YES:
+        field = _YES if (plan.config.number(need.field) or 0) > 0 else _NO
+    elif need.positive and field != _NO:
+        field = _all((field, f"(( {name_of(need.field)} > 0 ))"))
     instead = _any(map(given, need.instead))
     if not need.values:
         return _all((holds, _not(_any((field, instead)))))

@@ -10,7 +10,7 @@ from typing import Any
 from prl_tui import reasons
 from prl_tui.core import assess, stacks
 from prl_tui.core.config import RunConfig, Source, fill, template_keys
-from prl_tui.core.findings import Facts, GpuUse
+from prl_tui.core.findings import NO_PACE, Facts, GpuUse, Pace
 from prl_tui.core.plan import build
 from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
@@ -37,6 +37,7 @@ class Known(Value):
     versions: Mapping[str, str] = {}
     pace: float | None = None
     pace_source: str = ""
+    pace_differs: tuple[str, ...] = ()
     unseen: str = ""
     """Why it could not be looked up."""
     no_folder: str = ""
@@ -46,9 +47,7 @@ class Known(Value):
     no_launcher: str = ""
 
 
-def look_up(
-    config: RunConfig, here: Path, pace: tuple[float | None, str] = (None, ""), stale: rows.Stale = rows.never
-) -> Known:
+def look_up(config: RunConfig, here: Path, pace: Pace = NO_PACE, stale: rows.Stale = rows.never) -> Known:
     """Read the data's rows, look for the files that the recipe needs, ask the training environment.
 
     Where the system refuses that, only the reason is known. `rows.StaleError` where nobody wants it any more.
@@ -59,7 +58,7 @@ def look_up(
         return Known(unseen=reasons.of_file(error))
 
 
-def _look_up(config: RunConfig, here: Path, pace: tuple[float | None, str], stale: rows.Stale) -> Known:
+def _look_up(config: RunConfig, here: Path, pace: Pace, stale: rows.Stale) -> Known:
     plan = build(config)
     python = environment.interpreter(plan.activation)
     found = environment.probe(plan.activation)
@@ -82,8 +81,9 @@ def _look_up(config: RunConfig, here: Path, pace: tuple[float | None, str], stal
         found=matches(config, folder),
         stack=stack,
         versions=versions,
-        pace=pace[0],
-        pace_source=pace[1],
+        pace=pace.seconds,
+        pace_source=pace.run,
+        pace_differs=pace.differs,
         no_folder="" if paths.is_dir(folder) else str(folder),
         environment=t("{place}: {words}", place=environment.title(plan.activation), words=words) if words else "",
         no_environment=place if python is None and plan.activation.kind else "",
@@ -188,6 +188,7 @@ def here(
         val_rows=found.val_rows,
         seconds_per_step=found.pace,
         pace_source=found.pace_source,
+        pace_differs=found.pace_differs,
         stack=found.stack,
         versions=found.versions,
         unseen=found.unseen,

@@ -50,6 +50,19 @@ def test_a_run_of_hours_is_a_note() -> None:
     assert finding("takes-time", config("prl-grpo/standard-4gpu"), facts).severity == "note"
 
 
+def test_the_pace_of_another_config_is_told_with_what_differs_there() -> None:
+    keys = ("per_device_train_batch_size", "num_generations", "model", "max_completion_length", "temperature")
+    facts = Facts(rows=8462, seconds_per_step=0.5, pace_source="7f3a2c", pace_differs=keys[:1])
+    told = finding("takes-time", config("prl-grpo/standard-4gpu"), facts).message
+    assert told == (
+        "About 88 minutes at the pace of run 7f3a2c, which differs in per-device batch: 10,580 steps at 0.5 s each."
+    )
+    many = Facts(rows=8462, seconds_per_step=372, pace_source="v26", pace_differs=keys)
+    why = finding("takes-weeks", config("prl-grpo/standard-4gpu"), many).why
+    assert why.startswith("That is the pace of run v26, which differs in per-device batch, generations, ")
+    assert "2 more. Fewer epochs" in why
+
+
 def test_saving_after_the_end_is_a_warning() -> None:
     assert finding("no-save-before-end", config("prl-grpo/standard-4gpu", max_steps=100)).field == "save_steps"
 

@@ -16,6 +16,7 @@ from prl_tui.core import assess, candidates, catalog, checks, constraints
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.core.space import Space
+from prl_tui.core.value import replace
 
 CATALOG = catalog.load()
 GRID = range(1, 17)
@@ -282,6 +283,68 @@ def test_a_fix_names_its_fields_in_the_same_order_every_time():
 def test_a_mistyped_choice_becomes_the_one_that_was_meant(key, typed, meant):
     offered = offers(broken("swift-grpo", {key: typed}), Facts())
     assert offered == [{key: meant}]
+
+
+@pytest.mark.parametrize(
+    ("preset", "number"), [("eight-gpu", 12), ("eight-gpu", 20), ("eight-gpu", 24), ("four-gpu", 12)]
+)
+def test_no_way_out_asks_for_more_processes_and_fewer_come_last(preset: str, number: int) -> None:
+    """12 generations on 8 GPUs: 9 processes would do, and the preset has no ninth GPU; 6 leave two idle."""
+    config = broken(f"minionerec-rl/{preset}", {"num_generations": number})
+    found = offers(config, Facts())
+    assert [*found[0]] == ["num_generations"]
+    processes = [
+        changes.get("nproc_per_node", 0) for changes in found[: len(found) // 2]
+    ]  # two findings, the same ways out
+    assert max(processes) <= config.value("nproc_per_node")
+    assert processes == sorted(processes)
+
+
+def test_back_to_as_many_processes_as_the_preset_has_is_offered() -> None:
+    config = broken("prl-grpo/high-throughput-4gpu", {"nproc_per_node": 3, "num_generations": 16})
+    assert {"nproc_per_node": 4} in offers(config, Facts())
+
+
+def test_more_processes_say_what_they_need_where_nothing_else_would_do() -> None:
+    case_of = checks._case
+
+    def nothing_else(*given):
+        stack, case = case_of(*given)
+        parts = frozenset(case.values) - {"nproc_per_node"}
+        return stack, replace(case, fixed=parts)
+
+    config = broken("minionerec-rl/eight-gpu", {"num_generations": 12})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "_case", nothing_else)
+        found = next(one.fixes for one in checks.check(config).findings if one.fixes)
+    assert [fix.label for fix in found] == ["processes 8 → 6"]
+    config = broken("minionerec-rl/eight-gpu", {"num_generations": 3 * 1024})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "_case", nothing_else)
+        found = next(one.fixes for one in checks.check(config).findings if one.fixes)
+    assert [fix.label for fix in found] == ["processes 8 → 48, which needs 48 GPUs"]
+
+
+def test_no_way_out_leads_to_a_warning_where_another_leads_to_none() -> None:
+    """Four processes and three workers would share the six GPUs of the preset."""
+    config = broken("prl-grpo/six-gpu", {"num_generations": 8})
+    found = offers(config, Facts())
+    assert {"num_generations": 6} in found
+    assert all(not checks.check(config.with_values(one, Source.FIX)).count("warning") for one in found)
+    shared = checks.check(broken("prl-grpo/six-gpu", {"nproc_per_node": 4})).findings[0]
+    assert shared.code == "infer-workers-overlap"
+    assert "processes + workers" in shared.why
+
+
+def test_of_two_values_the_one_that_nothing_warns_of_is_offered() -> None:
+    """A batch of 5 on two processes would mend it too, and be rounded down."""
+    config, facts = (
+        broken("vlm-sft/two-gpu", {"batch_size": 8, "accumulation_steps": 4, "config_source": "generate"}),
+        Facts(rows=14),
+    )
+    found = offers(config, facts)
+    assert {"batch_size": 4} in found
+    assert {"batch_size": 5} not in found
 
 
 def test_a_way_out_that_brings_a_new_warning_comes_last():

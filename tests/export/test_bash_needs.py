@@ -50,6 +50,12 @@ def errors(config: RunConfig) -> set[str]:
             {"PRL_REWARD_TYPE": "semantic"},
             "With PRL_REWARD_TYPE=semantic, PRL_ADA_PATH must be set.",
         ),
+        ("minionerec-sft/four-gpu", {"PRL_NUM_EPOCHS": "0.0"}, "PRL_NUM_EPOCHS=0 does not work; 10 does."),
+        (
+            "swift-sft/lora-4gpu",
+            {"PRL_NUM_TRAIN_EPOCHS": "0"},
+            "With PRL_NUM_TRAIN_EPOCHS=0, PRL_MAX_STEPS must be set.",
+        ),
     ],
 )
 def test_a_variable_that_needs_another_is_refused_in_one_line(
@@ -66,6 +72,8 @@ def test_a_variable_that_needs_another_is_refused_in_one_line(
         ("swift-grpo/colocate-4gpu", {"PRL_VLLM_MODE": "server", "PRL_VLLM_SERVER_BASE_URL": "http://10.0.0.2:8000"}),
         ("swift-grpo/colocate-4gpu", {"PRL_VLLM_SERVER_PORT": "8001"}),  # a warning of check
         ("swift-sft/lora-4gpu", {"PRL_PACKING": "true", "PRL_ATTN_IMPL": "flash_attn"}),
+        ("swift-sft/lora-4gpu", {"PRL_NUM_TRAIN_EPOCHS": "0", "PRL_MAX_STEPS": "5"}),
+        ("swift-sft/lora-4gpu", {"PRL_NUM_TRAIN_EPOCHS": "0.5"}),
         ("minionerec-rl/eight-gpu", {"PRL_REWARD_TYPE": "sasrec", "PRL_CF_PATH": "cf.pt"}),
     ],
 )
@@ -109,6 +117,20 @@ def test_scripts_judge_needs_as_check_does(bench: Bench, name: str) -> None:
             assert any(variable in outcome.err for variable in env), outcome.err
         verdicts.add("needed" in found)
     assert verdicts == {True, False}
+
+
+@pytest.mark.parametrize("steps", ["", "-1", "0", "1"])
+@pytest.mark.parametrize("epochs", ["", "0", "-0.0", "0e5", "0.5"])
+def test_no_pass_over_the_data_is_refused_unless_a_number_of_steps_decides(
+    bench: Bench, epochs: str, steps: str
+) -> None:
+    """One's own recipe, whose max_steps takes the trainers' -1 for none too."""
+    config = resolve(recipe(text_field("num_train_epochs", "float"), text_field("max_steps", "int")))
+    env = {name: text for name, text in (("PRL_NUM_TRAIN_EPOCHS", epochs), ("PRL_MAX_STEPS", steps)) if text}
+    outcome = bench.run_config(config, **env)
+    wrong = epochs not in {"", "0.5"} and steps != "1"
+    assert ("needed" in errors(from_environment(config, env))) is wrong
+    assert (outcome.argv is None) is wrong
 
 
 NEEDS = (
