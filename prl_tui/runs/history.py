@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from prl_tui.core import values
 from prl_tui.core.config import RunConfig
@@ -18,30 +19,53 @@ LEAST = 10
 """Steps that a run must have done before its pace says anything: the first ones load, compile and warm up."""
 
 
+class Earlier(NamedTuple):
+    """A run of the same recipe on as many processes."""
+
+    folder: RunFolder
+    values: Mapping[str, object]
+    """Of its fields, as its record has them."""
+
+
+def earlier(root: Path, config: RunConfig) -> tuple[Earlier, ...]:
+    """The newest runs of the config's recipe on as many processes, newest first."""
+    processes, found = config.number("nproc_per_node"), []
+    for folder in store.list_runs(root)[:LOOK_AT]:
+        info = folder.info()
+        if isinstance(info, dict) and info.get("recipe") == config.recipe.name and info.get("nproc") == processes:
+            kept = info.get("values")
+            found.append(Earlier(folder, kept if isinstance(kept, dict) else {}))
+    return tuple(found)
+
+
 def pace(root: Path, config: RunConfig) -> Pace:
     """The pace of the nearest run of the same recipe on as many processes that did some steps, and what differs in it.
 
     Of several as near the newest.
     """
-    processes = config.number("nproc_per_node")
-    alike: list[tuple[tuple[str, ...], RunFolder]] = []
-    for folder in store.list_runs(root)[:LOOK_AT]:
-        info = folder.info()
-        if isinstance(info, dict) and info.get("recipe") == config.recipe.name and info.get("nproc") == processes:
-            alike.append((_different(info, config), folder))
-    for differs, folder in sorted(alike, key=lambda one: len(one[0])):
-        from prl_tui.runs import overview  # a first run does not pay for it
+    return nearest(earlier(root, config), config, seconds)
 
-        progress = overview.overview(folder).view.progress
-        if progress is not None and progress.step >= LEAST and progress.seconds_per_step:
-            return Pace(progress.seconds_per_step, folder.id, differs)
+
+def nearest(runs: Sequence[Earlier], config: RunConfig, seconds_of: Callable[[Earlier], float | None]) -> Pace:
+    """The same of runs that were found before; `seconds_of` is asked of no more of them than it takes."""
+    alike = [(_different(one.values, config), one) for one in runs]
+    for differs, one in sorted(alike, key=lambda entry: len(entry[0])):
+        each = seconds_of(one)
+        if each is not None:
+            return Pace(each, one.folder.id, differs)
     return NO_PACE
 
 
-def _different(info: Mapping[str, object], config: RunConfig) -> tuple[str, ...]:
+def seconds(one: Earlier) -> float | None:
+    """Seconds per step of a run; None where it did too few steps to tell. Reads its log."""
+    from prl_tui.runs import overview  # a first run does not pay for it
+
+    progress = overview.overview(one.folder).view.progress
+    return progress.seconds_per_step or None if progress is not None and progress.step >= LEAST else None
+
+
+def _different(kept: Mapping[str, object], config: RunConfig) -> tuple[str, ...]:
     """The fields that change the time of a step and have another value in a run's record."""
-    kept = info.get("values")
-    kept = kept if isinstance(kept, dict) else {}
     paced = (field for field in config.recipe.fields if field.changes_step_time)
     return tuple(field.key for field in paced if _value(field, kept.get(field.key)) != config.value(field.key))
 

@@ -30,6 +30,9 @@ class BoxFacts:
     def __init__(self) -> None:
         self._known: dict[object, facts.Known] = {}
         self._asked: set[object] = set()
+        self._earlier: dict[object, tuple[history.Earlier, ...]] = {}
+        """Earlier runs that lend a config their pace, all of which were read."""
+        self._paces: dict[str, float] = {}
         self._data: object = None
         """The data files that are wanted now: others are counted no further."""
         self._claims: tuple[claims.Claim, ...] | None = None
@@ -67,6 +70,9 @@ class BoxFacts:
         self._ask_for_claims(port)
         owner = self._port[1] if self._port[0] == port else None
         found = facts.here(config, snapshot, self._known.get(key), claims.run_of, owner)
+        runs = self._earlier.get(key, ())
+        pace = history.nearest(runs, config, lambda one: self._paces[one.folder.id])  # anew: other settings change too
+        found = replace(found, seconds_per_step=pace.seconds, pace_source=pace.run, pace_differs=pace.differs)
         if self._claims_unseen and not found.unseen:
             found = replace(found, unseen=self._claims_unseen)
         return reserved.known(found, config, self._claims or ())
@@ -97,8 +103,8 @@ class BoxFacts:
     def _look_up(self, key: object, config: RunConfig) -> None:
         data = rows.named(config)
         try:
-            pace = history.pace(paths.runs_dir(), config)
-            found = facts.look_up(config, paths.here(), pace, lambda: data != self._data)
+            found = facts.look_up(config, paths.here(), stale=lambda: data != self._data)
+            self._earlier[key] = self._paced(config)
         except rows.StaleError:
             self._asked.discard(key)  # asked again once it is wanted again
             return
@@ -108,7 +114,19 @@ class BoxFacts:
             found = facts.Known(unseen=crash.record(error))
         self._known[key] = found
 
+    def _paced(self, config: RunConfig) -> tuple[history.Earlier, ...]:
+        """The newest earlier runs that lend a pace, each read here: nothing is read while somebody types."""
+        found: list[history.Earlier] = []
+        for one in history.earlier(paths.runs_dir(), config):
+            each = history.seconds(one) if len(found) < PACED else None
+            if each is not None:
+                self._paces[one.folder.id] = each
+                found.append(one)
+        return tuple(found)
 
+
+PACED = 8
+"""Earlier runs of which the pace is read: each may have a long log."""
 CLAIMS_EVERY = 1.0
 """Seconds between two looks at what runs have reserved."""
 TURN = 0.25

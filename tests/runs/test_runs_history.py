@@ -9,8 +9,11 @@ import pytest
 from prl_tui.core import catalog
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.plan import build
+from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import history, plans, records
 from prl_tui.runs.store import make_folder
+from prl_tui.tui import feeds
+from tests.runs.helpers import until
 
 DEMO = resolve(catalog.load().recipes["demo"], "two-ranks")
 
@@ -80,3 +83,16 @@ def test_every_recipe_says_which_settings_change_no_step(recipe):
     }  # fmt: skip
     assert not {field.key for field in recipe.fields if field.changes_step_time} & never
     assert always & recipe.by_key.keys() <= {field.key for field in recipe.fields if field.changes_step_time}
+
+
+def test_the_forms_facts_say_what_differs_at_each_keystroke_without_a_look_at_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(feeds.paths, "runs_dir", lambda: tmp_path)
+    near = a_run(tmp_path, 12)
+    box, nothing = feeds.BoxFacts(), GpuSnapshot(0.0)
+    box.facts(DEMO, nothing)
+    until(lambda: box.known(DEMO), "the look at the runs")
+    monkeypatch.setattr(feeds.history, "earlier", lambda *_: pytest.fail("read again"))
+    found = box.facts(DEMO, nothing)
+    assert (found.seconds_per_step, found.pace_source, found.pace_differs) == (3.0, near.id, ())
+    typed = box.facts(DEMO.with_values({"hidden_size": 512}, Source.FORM), nothing)
+    assert (typed.seconds_per_step, typed.pace_source, typed.pace_differs) == (3.0, near.id, ("hidden_size",))
