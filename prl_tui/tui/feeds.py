@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from prl_tui import reasons
 from prl_tui.core.config import RunConfig, fill
-from prl_tui.core.findings import Facts
+from prl_tui.core.findings import NO_PACE, Facts
 from prl_tui.core.value import replace
 from prl_tui.machine import crash, facts, paths, rows
 from prl_tui.machine.gpus import GpuSnapshot
@@ -103,7 +103,7 @@ class BoxFacts:
     def _look_up(self, key: object, config: RunConfig) -> None:
         data = rows.named(config)
         try:
-            found = facts.look_up(config, paths.here(), stale=lambda: data != self._data)
+            found = facts.look_up(config, paths.here(), NO_PACE, lambda: data != self._data)
             self._earlier[key] = self._paced(config)
         except rows.StaleError:
             self._asked.discard(key)  # asked again once it is wanted again
