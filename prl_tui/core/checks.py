@@ -90,7 +90,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     findings += engine.versions(config, facts)
     picked = stack_name or (config.value("stack") if "stack" in config.settings else "")
     findings += flags.findings(config, facts, stack if picked else None)
-    findings += needs.findings(config)
+    findings += needs.findings(config, config.recipe.data.needs)
     findings += wandb.findings(config, facts)
     findings += missing.addresses(config)
     findings += _reported(config)
@@ -168,8 +168,9 @@ def _broken_rules(config: RunConfig, stack: Stack, found: Assessment) -> Iterato
 
 
 def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
-    """Errors that know their own way out: flags that need each other, a port that is taken."""
+    """Errors that know their own way out: flags that need each other, no pass over the data, a port that is taken."""
     yield from engine.dialect(config, stack)
+    yield from needs.findings(config, needs.passes(config.recipe))
     port = config.value("master_port") if "master_port" in config.settings else None
     if facts.port_owner is not None and port is not None:
         message = t("Port {port} is taken by {owner}.", port=port, owner=facts.port_owner)

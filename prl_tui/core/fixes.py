@@ -113,7 +113,7 @@ def _offered(hunt: Hunt, changes: Mapping[str, Any], always: Mapping[str, Any]) 
     count = changes.get("nproc_per_node")
     if not hunt.case.needs_gpu or count is None or count <= hunt.processes:
         return fix
-    return Fix(fix.changes, t("{change}, which needs {n} GPUs", change=fix.label, n=count))
+    return Fix(fix.changes, t("{change}, which needs {n} {n:GPU|GPUs}", change=fix.label, n=count))
 
 
 def _works(hunt: Hunt) -> list[dict[str, Any]]:

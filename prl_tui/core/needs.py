@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from prl_tui.core import values
 from prl_tui.core.config import RunConfig
@@ -16,9 +16,9 @@ ANY = "*"
 """In a condition: whatever the field is set to."""
 
 
-def findings(config: RunConfig) -> Iterator[Finding]:
-    """Every need of the recipe that holds now and is not met."""
-    for need in of(config.recipe):
+def findings(config: RunConfig, wanted: Iterable[Need]) -> Iterator[Finding]:
+    """Each of these needs that holds now and is not met."""
+    for need in wanted:
         if any(map(config.wrong, (need.field, *need.instead, *need.where))):
             continue  # said already, with its way out
         if _holds(config, need) and not _met(config, need):
@@ -27,10 +27,10 @@ def findings(config: RunConfig) -> Iterator[Finding]:
 
 def of(recipe: Recipe) -> tuple[Need, ...]:
     """What a recipe says, and what holds for every program that counts passes over its data."""
-    return (*recipe.data.needs, *_passes(recipe))
+    return (*recipe.data.needs, *passes(recipe))
 
 
-def _passes(recipe: Recipe) -> Iterator[Need]:
+def passes(recipe: Recipe) -> Iterator[Need]:
     """No pass trains nothing, unless a number of steps decides. Source: transformers' Trainer, where max_steps > 0 does."""
     field = next((recipe.by_key[key] for key in EPOCHS if key in recipe.by_key), None)
     if field is None or field.type not in {"int", "float"} or (field.min is not None and field.min > 0):

@@ -66,6 +66,8 @@ def _parted(error: msgspec.ValidationError) -> tuple[str, str]:
 
 def _named(where: str, table: object, declared: type[Value]) -> str:
     """The place with the name of the key of a free table, which msgspec writes as `[...]`."""
+    from prl_tui.core.values import cut  # which reads what is declared with this module
+
     name, dots, rest = where.partition("[...]")
     inner = table.get(name) if isinstance(table, dict) else None
     if not dots or not isinstance(inner, dict):
@@ -75,7 +77,7 @@ def _named(where: str, table: object, declared: type[Value]) -> str:
             msgspec.convert({**table, name: {key: value}}, _struct_of(declared))  # type: ignore[dict-item]
         except msgspec.ValidationError as error:
             if _parted(error)[1] == where:
-                return f"{name}.{key}{rest}"
+                return f"{name}.{cut(str(key))}{rest}"
     return where
 
 

@@ -20,11 +20,10 @@ EVERY = 0.5
 """Seconds between two looks whether the question still has a sense."""
 
 
-def ask(app: PrlApp, one: Overview) -> None:
+def ask(app: PrlApp, folder: RunFolder) -> None:
     """Ask, then stop; where there is nothing to stop, say why."""
-    folder = one.folder
     if isinstance(folder, BareRun):
-        app.tell(t("prl-tui did not start {id}: it cannot be stopped from here.", id=one.id))
+        app.tell(t("prl-tui did not start {id}: it cannot be stopped from here.", id=folder.id))
         return
     asked = app.screen
 

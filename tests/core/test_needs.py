@@ -92,7 +92,7 @@ def test_the_server_reaches_the_command() -> None:
 def test_every_preset_has_what_it_needs() -> None:
     for recipe in RECIPES.values():
         for preset in recipe.presets:
-            assert list(needs.findings(resolve(recipe, preset))) == [], (recipe.name, preset)
+            assert list(needs.findings(resolve(recipe, preset), needs.of(recipe))) == [], (recipe.name, preset)
 
 
 def test_an_exported_script_refuses_the_value_that_fails_too() -> None:

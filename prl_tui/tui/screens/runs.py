@@ -163,7 +163,7 @@ class RunsScreen(Place):
         """Ask, then stop it; say why where it is over."""
         one = self._this()
         if one is not None:
-            stopping.ask(self.prl, one)
+            stopping.ask(self.prl, one.folder)
 
     def action_delete(self, _why: bool = False) -> None:
         """Ask, then delete an ended run; of any other say why it stays."""

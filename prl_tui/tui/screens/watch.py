@@ -358,8 +358,7 @@ class WatchScreen(SizedPanes, LogPlace):
 
     def action_stop(self, _ended: bool = False) -> None:
         """Ask, then stop the run; say why where it is over."""
-        if self._one is not None:
-            stopping.ask(self.prl, self._one)
+        stopping.ask(self.prl, self.folder)
 
     def action_back(self) -> None:
         """All of the log again, else go to the runs."""
