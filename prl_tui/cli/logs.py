@@ -16,7 +16,7 @@ from prl_tui.cli.exits import CommandError, Exit
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs.folder import RunFolder
-from prl_tui.runs.state import status
+from prl_tui.runs.state import OVER, status
 from prl_tui.telemetry import whole_line
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_index import LineIndex
@@ -86,19 +86,26 @@ def _index(folder: RunFolder, rank: int | None) -> LineIndex | MergedIndex:
     if rank is None:
         return LineIndex(folder.output)
     ranks = {log.rank: log for log in find_rank_logs(folder.ranks)}
-    if rank not in ranks:
+    if rank not in ranks and not _was_deleted(folder, rank, bool(ranks)):
         known = listed(map(str, ranks)) or t("none yet")
         raise CommandError(
             t("run {id} has no log of rank {rank}; ranks: {known}.", id=folder.id, rank=rank, known=known)
         )
-    if ranks[rank].is_gone:
+    if rank not in ranks or ranks[rank].is_gone:
         raise CommandError(
             t("the log of rank {rank} was deleted ({path}); `prl-tui logs {id}` has what all ranks wrote, "
               "with --grep '^\\[default{rank}\\]' this one's.",
-              rank=rank, path=ranks[rank].stdout.parent, id=folder.id),
+              rank=rank, path=ranks[rank].stdout.parent if rank in ranks else folder.ranks, id=folder.id),
             Exit.NO_RUN,
         )  # fmt: skip
     return ranks[rank].open()
+
+
+def _was_deleted(folder: RunFolder, rank: int, others: bool) -> bool:
+    """Whether a run had a log of that rank: it has ended, or the logs of other ranks are there."""
+    info = folder.info()
+    ranks = info.get("nproc") if isinstance(info, dict) else None
+    return isinstance(ranks, int) and 1 < ranks > rank and (others or status(folder).state in OVER)
 
 
 def _print(

@@ -18,15 +18,15 @@ from prl_tui.runs.sweep import Orphans, Swept
 
 def clean(args: argparse.Namespace) -> int:
     """`prl-tui sweep`: processes that outlived their run; ended after a yes, or at once with --yes."""
-    found = sweep.find(paths.runs_dir())
-    for line in sweep.notes(paths.runs_dir()):
+    found, notes = sweep.find(paths.runs_dir()), sweep.notes(paths.runs_dir())
+    for line in notes:
         print(f"! {visible(line)}", file=sys.stderr)
     for line in sweep.lines(found):
         print(visible(line), file=sys.stderr if args.json else sys.stdout)
     if not found:
         if args.json:
-            print_json({"orphans": [], "swept": []}, None)
-        else:
+            print_json({"orphans": [], "swept": [], "notes": notes}, None)
+        elif not notes:
             print(t("No process of an earlier run is left."), file=sys.stderr)
         return Exit.OK
     count = sum(len(one.processes) for one in found)
@@ -34,7 +34,8 @@ def clean(args: argparse.Namespace) -> int:
     refused = "" if args.yes else _refusal(question, t("nothing was ended; --yes ends them."))
     swept = [] if refused else [sweep.end(one, on_left=_tell_left) for one in found]
     if args.json:
-        print_json({"orphans": [_data(one) for one in found], "swept": [_result(one) for one in swept]}, None)
+        told = {"orphans": [_data(one) for one in found], "swept": [_result(one) for one in swept], "notes": notes}
+        print_json(told, None)
     if refused:
         raise CommandError(refused)
     return _told(swept)

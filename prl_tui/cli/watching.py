@@ -158,7 +158,8 @@ def follow_plain(folder: RunFolder, goal: Goal | None = None) -> int:
             for line in told.news(one):
                 print(line, flush=True)
             if goal is not None and _goes_on(one) and events.reached(goal, one):
-                tell_alive(folder)
+                if not isinstance(folder, BareRun):
+                    tell_alive(folder)
                 return _code_at(goal)
     print("\n".join(ending(one)), flush=True)
     failing.tell(one, see=False)

@@ -1,4 +1,4 @@
-"""Runs that live though their folder was deleted or moved: no record is left, the mark of their processes alone tells."""
+"""Runs that live though their folder was deleted, emptied or moved: the mark of their processes alone tells."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prl_tui.machine import paths
-from prl_tui.runs import proctree, spawn
+from prl_tui.runs import proctree, records, spawn
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.place import is_of_this_namespace
 
@@ -47,8 +47,8 @@ def lives(folder: RunFolder) -> bool:
 
 
 def is_gone(folder: RunFolder) -> bool:
-    """Whether the folder is not there any more."""
-    return not paths.exists(folder.path)
+    """Whether no record of its start is there any more; torchrun makes the folder of its logs again when it restarts."""
+    return not any(paths.exists(folder.path / name) for name in (records.RUN, records.STATE))
 
 
 def _marked(folder: RunFolder) -> list[proctree.Seen]:

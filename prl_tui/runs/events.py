@@ -41,7 +41,7 @@ def reached(wanted: Goal, one: Overview) -> bool:
         return state in {"finished", "finished-with-exit-error"}
     if wanted == "failed":
         return bool(one.view.errors) or state in {"failed", "finished-with-exit-error", "lost"}
-    return one.view.progress is not None and one.view.progress.step >= wanted
+    return one.view.furthest >= wanted
 
 
 class Events:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from prl_tui import reasons, steady
 from prl_tui.core.signal_names import signal_name
 from prl_tui.i18n import nt, t
+from prl_tui.machine import paths
 from prl_tui.runs import lock, records
 from prl_tui.runs.folder import (
     Ended,
@@ -115,7 +116,7 @@ def status(
     if isinstance(started, Broken):
         return _broken(folder, started)
     if started is None:
-        return RunStatus("unknown", detail=t("This folder has no {file}", file=records.RUN))
+        return _without_records(folder)
     if not started.is_at(here()):
         seen = _far(folder, started)
     elif is_supervised(folder, started):
@@ -128,6 +129,17 @@ def status(
     if isinstance(ended, Broken) and seen.state not in ALIVE:
         return replace(seen, state="unknown", detail=explain(ended))
     return seen
+
+
+def _without_records(folder: RunFolder) -> RunStatus:
+    """Of a run whose records were deleted its processes alone tell whether it lives."""
+    from prl_tui.runs import adrift  # rare
+
+    if adrift.lives(folder):
+        return RunStatus("running", detail=t("Its folder was deleted, emptied or moved: nothing more of it is kept"))
+    if not paths.exists(folder.path):
+        return RunStatus("unknown", detail=t("Its folder was deleted or moved"))
+    return RunStatus("unknown", detail=t("This folder has no {file}", file=records.RUN))
 
 
 def is_supervised(folder: RunFolder, started: Started) -> bool:

@@ -94,7 +94,7 @@ def lines(found: Iterable[Orphans]) -> list[str]:
 
 def notes(root: Path) -> list[str]:
     """Runs that go on though their folder is gone: no orphans, and nothing else lists them."""
-    told = t("run {id} lives, but its folder was deleted or moved; prl-tui stop {id} ends it")
+    told = t("run {id} lives, but its folder was deleted, emptied or moved; prl-tui stop {id} ends it")
     return [told.format(id=folder.id) for folder in adrift.find(root)]
 
 
@@ -119,7 +119,7 @@ def _of(folder: RunFolder) -> Orphans | None:
 def _why(folder: RunFolder) -> Why | None:
     if lock.held(folder.path / records.LOCK) or adrift.supervisors(folder) or _is_inside(folder):
         return None
-    if not folder.path.exists():
+    if adrift.is_gone(folder):
         return "removed"
     started = read_started(folder)
     if not isinstance(started, Started) or not started.is_at(here()) or is_supervised(folder, started):

@@ -167,6 +167,8 @@ class MetricTable:
         self._buffers: dict[str, SeriesBuffer] = {}
         self.told: int | None = None
         """The last step that a training row named itself."""
+        self.furthest = 0
+        """The greatest step of all training rows: a restart goes back."""
         self._last_step: int | None = None
         self._views: Mapping[str, Series] | None = None
 
@@ -200,6 +202,7 @@ class MetricTable:
             return
         if row.kind == "train":
             self._last_step = row.step
+            self.furthest = max(self.furthest, row.step)
         self._views = None
         for name, value in row.values.items():
             if name in self._buffers or (name not in _NO_SERIES and len(self._buffers) < MOST_SERIES):

@@ -76,6 +76,8 @@ class RunView:
     """When the console, the metrics or a rank's log last grew, in seconds since the epoch."""
     heard_at: float | None = None
     """The same by the reader's steady clock: the wall clock may be set while nothing comes."""
+    furthest: int = 0
+    """The greatest step that was ever seen; a restart, or another stage in one log, goes back behind it."""
     step_seconds: float | None = None
     """Usual (median) seconds per step, by the rows."""
     report_seconds: float | None = None
@@ -123,6 +125,7 @@ class RunReader:
         self._view = RunView()
         self._heard: tuple[float | None, float | None] = (None, None)
         self._table: MetricTable | None = None
+        self._furthest = 0
 
     @classmethod
     def of_folder(
@@ -218,6 +221,9 @@ class RunReader:
         progress = progress_of(
             train, table.total or self._total, self._pace.of(table), bar.current, bar.epoch, table.told
         )
+        if progress is not None:
+            numbered = table.total is not None or table.told is not None
+            self._furthest = max(self._furthest, progress.step, table.furthest if numbered else 0)
         stepping = train is not None or (progress is not None and progress.step > 0)
         told, ranks = list(console.first_errors.values()), [file.errors for file in self._rank_files.values()]
         own = [one.own for one in told] if any(one.own for one in told) else []
@@ -244,6 +250,7 @@ class RunReader:
             done="done" in console.milestones.lines or _trained(table, named),
             last_output=last_output,
             heard_at=self._heard_at(last_output),
+            furthest=self._furthest,
             step_seconds=self._pace.step_seconds,
             report_seconds=self._pace.report_seconds,
             behind=any(file.behind for file in files),

@@ -42,7 +42,7 @@ def head(one: Overview, width: int) -> Content:
     else:
         parts = [
             (t("run {id}", id=safe(one.id)), "bold"),
-            (f" · {safe(one.what)} · ", "$secondary"),
+            (f" · {fit(safe(one.what), min(cell_len(safe(one.what)), max(12, width // 2 - 12)))} · ", "$secondary"),
             (overview.status_word(one).removeprefix("· "), tone),
         ]
     room = width - sum(cell_len(text) for text, _ in parts)
@@ -74,7 +74,7 @@ def _progress(one: Overview, with_bar: bool) -> Sequence[str]:
     if one.status.state in ALIVE and one.status.state in overview.GOES_ON:
         if one.quiet is None and one.late is None and progress.eta_seconds is not None:
             found.append(t("{time} left", time=format_duration(progress.eta_seconds)))
-        if one.quiet is None and one.late is None:
+        if one.quiet is None and one.late is None and (progress.total or progress.seconds_per_step is not None):
             found.append(format_speed(progress.seconds_per_step))
     else:
         found.append(took)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -74,6 +76,16 @@ def test_a_deleted_log_of_a_rank_is_told_with_where_its_lines_stand(start, cli):
     assert done.err.startswith(f"prl-tui: the log of rank 0 was deleted ({ranks}); `prl-tui logs {folder.id}` has")
     (ranks / "stdout.log").touch()
     assert cli("logs", folder.id, "--rank", "0").code == 0
+    info = json.loads((folder.path / "run.json").read_text())
+    (folder.path / "run.json").write_text(json.dumps({**info, "nproc": 2}))
+    for gone in (ranks, folder.ranks):
+        shutil.rmtree(gone)
+        done = cli("logs", folder.id, "--rank", "1")
+        assert done.code == 3
+        assert done.err.startswith(
+            f"prl-tui: the log of rank 1 was deleted ({folder.ranks}); `prl-tui logs {folder.id}` has"
+        )
+    assert "has no log of rank 2" in cli("logs", folder.id, "--rank", "2").err
 
 
 def test_a_class_of_greps_is_refused_in_one_sentence(start, cli):

@@ -130,6 +130,19 @@ def test_steps_without_a_total_are_told(tmp_path: Path, cli, monkeypatch: pytest
     assert "step" not in cli("watch", str(log), "--plain").out, "the number of a row is no step"
 
 
+@pytest.mark.parametrize("row", ["{'loss': 1.0, 'step': %d}\n", "{'loss': 1.0, 'global_step/max_steps': '%d/40'}\n"])
+@pytest.mark.parametrize("how", ["--plain", "--json"])
+def test_a_step_counts_although_a_restart_goes_back_behind_it(
+    tmp_path: Path, cli, monkeypatch, row: str, how: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    log = tmp_path / "back.log"
+    log.write_text("".join(row % step for step in (10, 20, 30, 5, 6)), "utf-8")
+    done = cli("watch", str(log), how, "--exit-on", "step=30")
+    assert done.code == 0
+    assert "goes on" not in done.err, "nobody knows that of another's log"
+
+
 @pytest.mark.parametrize("name", ["x" * 5000, "~nobody-here/x", "nothing", "v", "v3x", ""])
 def test_what_is_no_run_is_none(tmp_path: Path, name: str) -> None:
     assert bare.find(name, tmp_path) is None or name == ""

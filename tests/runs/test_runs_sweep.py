@@ -18,6 +18,7 @@ from prl_tui.machine import paths
 from prl_tui.runs import adrift, launcher, lock, proctree, records, spawn, stop, store, sweep
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.place import here
+from prl_tui.runs.state import status
 from tests.conftest import installed_script
 from tests.runs.helpers import PROGRAMS, ended, is_living, marked, members, nothing_left, supervisor_of, until, write
 
@@ -91,19 +92,30 @@ def test_what_outlived_its_deleted_folder_is_found_by_its_mark(family, root):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["function", "command"])
+@pytest.mark.parametrize("how", ["function", "command", "emptied", "made again"])
 def test_a_live_run_whose_folder_was_deleted_is_named_and_ended_by_a_stop_alone(family, root, cli, monkeypatch, how):
     monkeypatch.setattr(paths, "runs_dir", lambda: root)
     folder, pids = family("polite")
     shutil.rmtree(folder.path)
+    if how == "emptied":
+        folder.path.mkdir()
+    if how == "made again":  # by torchrun 2.13, which makes the folder of its ranks' logs when it restarts
+        (folder.ranks / "none_1" / "attempt_1").mkdir(parents=True)
+        folder.output.write_text("a restart\n")
     assert sweep.find(root) == []
     assert sweep.notes(root) == [
-        f"run {folder.id} lives, but its folder was deleted or moved; prl-tui stop {folder.id} ends it"
+        f"run {folder.id} lives, but its folder was deleted, emptied or moved; prl-tui stop {folder.id} ends it"
     ]
+    assert status(folder).state == "running"
+    if folder.path.exists():
+        assert store.remove(folder) is not None, "it lives"
     assert {left.pid for left in stop.progress(folder)} == set(pids.values())
     assert all(map(is_living, pids.values()))
     if how == "command":
-        assert "its folder was deleted or moved" in cli("sweep", "--yes").err
+        told = cli("sweep", "--yes")
+        assert "its folder was deleted, emptied or moved" in told.err
+        assert "No process" not in told.err + told.out
+        assert json.loads(cli("sweep", "--json").out)["notes"] == sweep.notes(root)
         done = cli("stop", folder.id[:5])
         assert (done.code, done.out) == (0, f"run {folder.id} is stopped; no process of it is left\n")
     else:
@@ -112,6 +124,7 @@ def test_a_live_run_whose_folder_was_deleted_is_named_and_ended_by_a_stop_alone(
     assert not marked(root)
     assert not any(map(is_living, pids.values()))
     assert sweep.notes(root) == []
+    assert status(folder).state == ("stopped" if folder.path.exists() else "unknown")
 
 
 @pytest.mark.parametrize("module", [False, True])
@@ -279,7 +292,7 @@ def test_without_a_terminal_sweep_lists_and_refuses_and_yes_ends(cli, orphan):
     assert json.loads(done.out)["swept"] == [{"id": folder.id, "ended": 3, "left": 0}]
     assert not any(map(is_living, pids.values()))
     assert cli("sweep").code == 0
-    assert json.loads(cli("sweep", "--json").out) == {"orphans": [], "swept": []}
+    assert json.loads(cli("sweep", "--json").out) == {"orphans": [], "swept": [], "notes": []}
 
 
 @pytest.mark.slow

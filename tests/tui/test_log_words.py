@@ -66,3 +66,16 @@ async def test_a_deleted_log_of_a_rank_is_told_as_that(app, start):
         await sees(pilot, "The log of rank 0 was deleted; “all ranks” has what it wrote.")
         await pilot.press("right_square_bracket")
         await sees(pilot, "Nothing is written yet.")
+
+
+@pytest.mark.parametrize(("width", "whole"), [(80, False), (160, True)])
+async def test_a_long_preset_name_leaves_room_for_the_runs_state(app, start, width, whole):
+    name = "a-very-long-preset-name-for-an-experiment-with-many-words"
+    code = "import time\nprint({'loss': 0.5, 'step': 7}, flush=True)\ntime.sleep(60)"
+    async with app().run_test(size=(width, 24)) as pilot:
+        folder = start(code, preset=name)
+        await watch(pilot, folder)
+        await sees(pilot, "▸ running   step 7")
+        line = next(one for one in lines(pilot.app) if "▸ running" in one)
+        assert (name in line) is whole
+        assert line.rstrip().endswith("step 7"), "no dash for a speed that nobody can tell"
