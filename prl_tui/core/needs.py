@@ -103,6 +103,8 @@ def _ways_out(config: RunConfig, need: Need, by_key: dict[str, Field]) -> Iterat
         default = _before(config, field) if wanted != ANY else None
         if default is None and not field.template:
             default = field.default
+        if need.positive and default is not None and values.parse(field, default)[0] == config.value(key):
+            default = 1  # the recipe's own default trains nothing
         if default is None or values.show(field, values.parse(field, default)[0]) != config.text(key):
             yield _to(config, field, default)
 

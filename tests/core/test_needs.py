@@ -119,3 +119,18 @@ def test_a_server_without_vllm_is_waited_for_and_each_way_out_leads_on() -> None
         assert all(found.fixes for found in wrong)
         one = one.with_values(wrong[0].fixes[0].changes, Source.FIX)
     assert checks.check(one, Facts()).ok
+
+
+def test_a_recipe_of_ones_own_whose_default_is_no_pass_has_a_way_out(config_dir: Path) -> None:
+    """-1 is the HF Trainer's own default of max_steps."""
+    (config_dir / "own.toml").write_text(
+        'schema = 1\nname = "own"\ntitle = { en = "own" }\nlauncher = "python"\n[program.python]\nscript = "a.py"\n'
+        '[[field]]\nkey = "num_epochs"\ntype = "float"\ngroup = "schedule"\ndefault = 0\nlabel = { en = "epochs" }\n'
+        '[[field]]\nkey = "max_steps"\ntype = "int"\ngroup = "schedule"\ndefault = -1\nlabel = { en = "max steps" }\n'
+    )
+    loaded = catalog.load([config_dir])
+    assert loaded.problems == ()
+    own = resolve(loaded.recipes["own"])
+    (found,) = needed(own)
+    assert [fix.changes for fix in found.fixes] == [{"num_epochs": 1}]
+    assert needed(own.with_values(found.fixes[0].changes, Source.FIX)) == []
