@@ -15,6 +15,8 @@ from prl_tui.i18n import t
 from prl_tui.lists import listed
 
 NOTHING = Read({})
+WITHOUT_ACCUMULATION = "mmdpo-rm"
+"""The batch rule in which the accumulation changes nothing."""
 
 
 class Given(Value):
@@ -102,6 +104,7 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     for template, path in wanted(config):
         known = find(facts.given, template)
         if known is None:
+            yield from _not_here(config, template, path)
             continue
         if known.problem:
             yield Finding("config-unreadable", "error", template.key, known.problem)
@@ -133,12 +136,36 @@ def _bad_values(config: RunConfig, template: Template, given: Given) -> Iterator
             yield Finding("config-value", "warning", template.key, message)
 
 
+def _multiplied(config: RunConfig) -> set[str]:
+    """The fields that the batch is worked out from."""
+    parts = ["batch_size", "per_device_train_batch_size"]
+    if config.recipe.data.batch.rule != WITHOUT_ACCUMULATION:
+        parts.append("gradient_accumulation_steps")
+    return {config.recipe.part(part) for part in parts}
+
+
+def _not_here(config: RunConfig, template: Template, path: str) -> Iterator[Finding]:
+    """What of the batch stands in a file that was not read: the figures are without it."""
+    needed, idle = _multiplied(config), files.idle(config)
+    places = {
+        ".".join(place): key
+        for place, key in template.fields()
+        if key in needed and key not in files.LAUNCH and (key in idle or config.value(key) is None)
+    }
+    if not places:
+        return
+    if set(places.values()) == {config.recipe.part("gradient_accumulation_steps")}:
+        message = t("{path} is not here to be read: its {keys} multiplies this batch.", path=path, keys=listed(places))
+    else:
+        message = t(
+            "{path} is not here to be read: the batch is known only with its {keys}.", path=path, keys=listed(places)
+        )
+    yield Finding("config-not-here", "note", template.key, message)
+
+
 def _unread(config: RunConfig, template: Template, given: Given) -> Iterator[Finding]:
     """Which of the values that the batch needs could not be understood."""
-    needed = {
-        config.recipe.part(part)
-        for part in ("gradient_accumulation_steps", "batch_size", "per_device_train_batch_size")
-    }
+    needed = _multiplied(config)
     missing = [
         ".".join(path)
         for path, key in template.fields()

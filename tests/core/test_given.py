@@ -183,3 +183,29 @@ def test_what_cannot_be_carried_over_is_named():
     assert dict(fix.changes) == {"config_source": "generate"}
     lost = "training.accumulation_steps, training.learning_rate, model.a, line 7 and what follows"
     assert fix.label == f"write it from these settings, without {lost}"
+
+
+NOT_HERE = [
+    ("vlm-sft", "four-gpu", "vlm_sft", "its training.accumulation_steps multiplies this batch."),
+    (
+        "safe-mm-dpo",
+        "eight-gpu",
+        "dpo_config",
+        "the batch is known only with its batch_size, gradient_accumulation_steps.",
+    ),
+    ("reward-model", "helpful-8gpu", "rm_config", "the batch is known only with its batch_size."),
+]
+
+
+@pytest.mark.parametrize(("recipe", "preset", "name", "words"), NOT_HERE)
+def test_a_file_that_decides_the_batch_and_is_not_here_is_noted(recipe, preset, name, words):
+    message = f"configs/{name}.yaml is not here to be read: {words}"
+    found = report(recipe, preset)
+    assert [(f.severity, f.message) for f in found.findings if f.code == "config-not-here"] == [("note", message)]
+    for read in (report(recipe, preset, "other: 1\n"), report(recipe, preset, config_source="generate")):
+        assert "config-not-here" not in {f.code for f in read.findings}
+
+
+def test_a_file_that_decides_nothing_of_the_batch_is_not_noted():
+    found = report("minionerec-rl", "eight-gpu", accelerate_config="file")
+    assert "config-not-here" not in {f.code for f in found.findings}
