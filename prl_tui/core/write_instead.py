@@ -22,8 +22,14 @@ def ways_out(config: RunConfig, template: Template, facts: Facts) -> tuple[Fix, 
     """The fix that lets the plan write a file; none where a value would be wrong that has no effect without it."""
     if not template.when or any(key not in config.settings for key in template.when):
         return ()
-    known = given.find(facts.given, template)
-    carried, lost = _carried(config, template, known) if known is not None else ({}, [])
+    carried: dict[str, Any] = {}
+    lost: list[str] = []
+    for one in config.recipe.data.write:
+        known = given.find(facts.given, one) if one.when == template.when else None
+        if known is not None:  # the same change replaces every file that it is asked for
+            more, without = _carried(config, one, known)
+            carried |= more
+            lost += without
     after = config.with_values({**template.when, **carried}, Source.FIX)
     heard = (files.idle(config) | files.replaced(config)) - files.idle(after) - files.replaced(after)
     if any(after.settings[key].problem for key in heard):

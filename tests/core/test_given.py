@@ -209,3 +209,10 @@ def test_a_file_that_decides_the_batch_and_is_not_here_is_noted(recipe, preset, 
 def test_a_file_that_decides_nothing_of_the_batch_is_not_noted():
     found = report("minionerec-rl", "eight-gpu", accelerate_config="file")
     assert "config-not-here" not in {f.code for f in found.findings}
+
+
+def test_a_file_that_goes_with_another_is_carried_over_too():
+    """The accelerate config names DeepSpeed's settings; one change replaces both."""
+    yaml = "distributed_type: DEEPSPEED\nmixed_precision: fp16\ndeepspeed_config:\n  a: 3\n"
+    _, fix = way_out("minionerec-rl", "eight-gpu", yaml, accelerate_config="file", config_file="a.yaml", zero_stage=3)
+    assert fix.label == "write it from these settings, without mixed_precision, deepspeed_config.a"
