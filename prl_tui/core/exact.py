@@ -1,8 +1,9 @@
-"""Ways out of warnings about a batch that does not come out as it is given: the nearest values that do."""
+"""Ways out of warnings: the nearest values of one field with which a batch comes out as it is given, or GPUs are not shared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from math import prod
 
 from prl_tui.core import assess, fixes, values
@@ -13,7 +14,8 @@ from prl_tui.core.value import replace
 
 ROUNDED = {"batch-rounds-down", "total-batch-rounds-down"}
 IDLE = "accumulation-without-effect"
-CODES = ROUNDED | {IDLE}
+SHARED = "infer-workers-overlap"
+CODES = ROUNDED | {IDLE, SHARED}
 
 
 def with_ways_out(config: RunConfig, case: Case, found: Assessment, findings: Iterable[Finding]) -> list[Finding]:
@@ -25,6 +27,8 @@ def with_ways_out(config: RunConfig, case: Case, found: Assessment, findings: It
 
 
 def _ways_out(config: RunConfig, case: Case, found: Assessment, finding: Finding) -> tuple[Fix, ...]:
+    if finding.code == SHARED:
+        return _apart(config, case, found)
     part = case.train_part if finding.code in ROUNDED else "gradient_accumulation_steps"
     now = case.values.get(part)
     field = config.recipe.by_key.get(config.recipe.part(part))
@@ -42,6 +46,33 @@ def _around(now: int, found: Assessment) -> list[int]:
     step = prod(factor or 1 for factor in (each, found.batch.world))
     below = now // step * step
     return sorted((below, below + step), key=lambda n: abs(n - now))
+
+
+def _apart(config: RunConfig, case: Case, found: Assessment) -> tuple[Fix, ...]:
+    """The nearest count of workers that do not share their GPUs, and of processes that leave them some."""
+    nproc = case.values.get("nproc_per_node")
+    if not isinstance(nproc, int):
+        return ()
+    offered = []
+    for part, counts in (("num_infer_workers", range(1, nproc + 1)), ("nproc_per_node", range(1, nproc))):
+        field, now = config.recipe.by_key.get(config.recipe.part(part)), case.values.get(part)
+        if field is None or part in case.fixed or not isinstance(now, int):
+            continue
+        near = [n for n in sorted(counts, key=partial(_distance, now)) if not values.parse(field, n)[1]]
+        best = next((n for n in near if _warns_no_more(case, found, part, n)), None)
+        offered += [fixes.as_fix(config, {field.key: best})] if best is not None else []
+    return tuple(offered)
+
+
+def _distance(now: int, count: int) -> int:
+    return abs(count - now)
+
+
+def _warns_no_more(case: Case, found: Assessment, part: str, value: int) -> bool:
+    """No worker shares a GPU, and nothing else is wrong that was not."""
+    before = {broken.code for broken in found.violations if broken.severity != "note"}
+    after = assess.assess(case.with_values({part: value}))
+    return {broken.code for broken in after.violations if broken.severity != "note"} <= before - {SHARED}
 
 
 def _works(case: Case, found: Assessment, part: str, value: int, code: str) -> bool:

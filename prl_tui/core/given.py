@@ -7,7 +7,7 @@ from typing import Any
 
 from prl_tui.core import files, flat_yaml, values
 from prl_tui.core.config import RunConfig, Source
-from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.findings import Facts, Finding
 from prl_tui.core.flat_yaml import Read
 from prl_tui.core.templates import Template
 from prl_tui.core.value import Value
@@ -15,6 +15,8 @@ from prl_tui.i18n import t
 from prl_tui.lists import listed
 
 NOTHING = Read({})
+WITHOUT_ACCUMULATION = "mmdpo-rm"
+"""The batch rule in which the accumulation changes nothing."""
 
 
 class Given(Value):
@@ -58,14 +60,14 @@ def effective(config: RunConfig, facts: Facts) -> RunConfig:
         return config
     found: dict[str, Any] = dict.fromkeys(idle)
     for template, _ in wanted(config):
-        known = _find(facts.given, template)
+        known = find(facts.given, template)
         if known is not None:
-            found |= _values(config, template, known, idle)
+            found |= values_of(config, template, known, idle)
     return config.with_values(found, Source.FILE) if found else config
 
 
-def _values(config: RunConfig, template: Template, given: Given, idle: frozenset[str]) -> dict[str, Any]:
-    """What the file says of the fields that nothing else sets."""
+def values_of(config: RunConfig, template: Template, given: Given, idle: frozenset[str]) -> dict[str, Any]:
+    """What the file says of the fields that nothing else sets; None for what cannot be read."""
     found: dict[str, Any] = {}
     for path, key in template.fields():
         if key in files.LAUNCH or not (key in idle or config.value(key) is None):
@@ -78,7 +80,8 @@ def _values(config: RunConfig, template: Template, given: Given, idle: frozenset
     return found
 
 
-def _find(given: tuple[Any, ...], template: Template) -> Given | None:
+def find(given: tuple[Any, ...], template: Template) -> Given | None:
+    """What is known of the file in a template's place; None where it was not read."""
     return next((one for one in given if one.name == template.name), None)
 
 
@@ -89,7 +92,7 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
         if setting.source <= Source.PRESET or setting.value == config.baseline().settings[key].value:
             continue
         if key in idle:
-            yield _without_effect(config, key)
+            yield _without_effect(config, key, facts)
         elif key in replaced:
             label = config.recipe.by_key[key].label
             message = t("{label} has no effect: that file is written from these settings.", label=label)
@@ -99,8 +102,9 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
 
         yield from accelerate.settings(config)
     for template, path in wanted(config):
-        known = _find(facts.given, template)
+        known = find(facts.given, template)
         if known is None:
+            yield from _not_here(config, template, path)
             continue
         if known.problem:
             yield Finding("config-unreadable", "error", template.key, known.problem)
@@ -113,23 +117,14 @@ def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
             yield from accelerate.findings(config, template.key, path, known)
 
 
-def write_instead(config: RunConfig, template: Template) -> tuple[Fix, ...]:
-    """The fix that lets the plan write a file; none where a value would be wrong that has no effect without it."""
-    if not template.when or any(key not in config.settings for key in template.when):
-        return ()
-    after = config.with_values(template.when, Source.FIX)
-    heard = (files.idle(config) | files.replaced(config)) - files.idle(after) - files.replaced(after)
-    if any(after.settings[key].problem for key in heard):
-        return ()
-    return (Fix(dict(template.when), t("write it from these settings")),)
+def _without_effect(config: RunConfig, key: str, facts: Facts) -> Finding:
+    from prl_tui.core import write_instead
 
-
-def _without_effect(config: RunConfig, key: str) -> Finding:
     template = next(one for one in config.recipe.data.write if key in one.named())
     path = config.text(template.key) if template.key else template.name
     label = config.recipe.by_key[key].label
     message = t("{label} has no effect: the program reads it from {path}.", label=label, path=path)
-    return Finding("field-without-effect", "warning", key, message, "", write_instead(config, template))
+    return Finding("field-without-effect", "warning", key, message, "", write_instead.ways_out(config, template, facts))
 
 
 def _bad_values(config: RunConfig, template: Template, given: Given) -> Iterator[Finding]:
@@ -141,12 +136,36 @@ def _bad_values(config: RunConfig, template: Template, given: Given) -> Iterator
             yield Finding("config-value", "warning", template.key, message)
 
 
+def _multiplied(config: RunConfig) -> set[str]:
+    """The fields that the batch is worked out from."""
+    parts = ["batch_size", "per_device_train_batch_size"]
+    if config.recipe.data.batch.rule != WITHOUT_ACCUMULATION:
+        parts.append("gradient_accumulation_steps")
+    return {config.recipe.part(part) for part in parts}
+
+
+def _not_here(config: RunConfig, template: Template, path: str) -> Iterator[Finding]:
+    """What of the batch stands in a file that was not read: the figures are without it."""
+    needed, idle = _multiplied(config), files.idle(config)
+    places = {
+        ".".join(place): key
+        for place, key in template.fields()
+        if key in needed and key not in files.LAUNCH and (key in idle or config.value(key) is None)
+    }
+    if not places:
+        return
+    if set(places.values()) == {config.recipe.part("gradient_accumulation_steps")}:
+        message = t("{path} is not here to be read: its {keys} multiplies this batch.", path=path, keys=listed(places))
+    else:
+        message = t(
+            "{path} is not here to be read: the batch is known only with its {keys}.", path=path, keys=listed(places)
+        )
+    yield Finding("config-not-here", "note", template.key, message)
+
+
 def _unread(config: RunConfig, template: Template, given: Given) -> Iterator[Finding]:
     """Which of the values that the batch needs could not be understood."""
-    needed = {
-        config.recipe.part(part)
-        for part in ("gradient_accumulation_steps", "batch_size", "per_device_train_batch_size")
-    }
+    needed = _multiplied(config)
     missing = [
         ".".join(path)
         for path, key in template.fields()

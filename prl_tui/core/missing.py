@@ -13,7 +13,7 @@ from prl_tui.i18n import t
 def findings(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """An error for each file that the recipe needs, and for each path that a hub field names."""
     for path in facts.missing_files:
-        yield _needed(config, path)
+        yield _needed(config, path, facts)
     for key, sentences in facts.odd_paths.items():
         for sentence in sentences:
             yield Finding("file-odd", "error", key, sentence)
@@ -58,15 +58,15 @@ def _why(name: str) -> str:
     return t("A relative path starts in the working directory.") if not name.startswith("~/") else ""
 
 
-def _needed(config: RunConfig, path: str) -> Finding:
+def _needed(config: RunConfig, path: str, facts: Facts) -> Finding:
     data = config.recipe.data
     message = t("{path} does not exist.", path=path)
     if data.write:
-        from prl_tui.core import given
+        from prl_tui.core import given, write_instead
 
         for template, name in given.wanted(config):
             if name == path:
-                ways_out = given.write_instead(config, template)
+                ways_out = write_instead.ways_out(config, template, facts)
                 return Finding("file-missing", "error", template.key, message, "", ways_out)
     asking = [entry for entry in data.files if fill(fill(entry, config), config) == path]
     why = next((str(data.reasons[entry]) for entry in asking if entry in data.reasons), "")

@@ -67,3 +67,24 @@ def test_an_accumulation_that_does_nothing_can_be_said_as_it_is():
     (finding,) = told(one)
     assert [dict(fix.changes) for fix in finding.fixes] == [{"gradient_accumulation_steps": 1}]
     assert not told(one.with_values(finding.fixes[0].changes, Source.FIX))
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes", "ways"),
+    [
+        ("standard-4gpu", {"nproc_per_node": 3}, [{"num_infer_workers": 1}, {"nproc_per_node": 2}]),
+        ("standard-4gpu", {"num_infer_workers": 3}, [{"num_infer_workers": 4}]),
+        ("six-gpu", {"nproc_per_node": 4}, [{"num_infer_workers": 2}, {"nproc_per_node": 3}]),
+        ("standard-4gpu", {"num_infer_workers": None}, [{"num_infer_workers": 4}, {"nproc_per_node": 3}]),
+    ],
+)
+def test_workers_that_share_gpus_have_the_nearest_counts_that_do_not(preset, changes, ways):
+    one = config("prl-grpo", preset, **changes)
+    report = checks.check(one)
+    (finding,) = [other for other in report.findings if other.severity == "warning"]
+    assert finding.code == "infer-workers-overlap"
+    assert [dict(fix.changes) for fix in finding.fixes] == ways
+    assert dict(report.first_fix.changes) == ways[0]
+    for fix in finding.fixes:
+        after = checks.check(one.with_values(fix.changes, Source.FIX))
+        assert (after.count("error"), after.count("warning")) == (0, 0)

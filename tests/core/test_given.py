@@ -129,3 +129,90 @@ def test_idle_model_paths_are_those_of_the_file(cli, checkout):
     found = cli("check", "safe-mm-dpo/eight-gpu", "--here").out
     assert "elsewhere/helpful does not exist." in found
     assert "models/helpful_rm does not exist." not in found
+
+
+SETTINGS = "model:\n  lora_alpha: 8\ntraining:\n  accumulation_steps: 2\n  learning_rate: 7.0e-6\n  epochs: 5\n"
+
+
+def way_out(recipe, preset, text, **changes):
+    found = report(recipe, preset, text, **changes)
+    [fix] = next(f.fixes for f in found.findings if f.code == "field-without-effect")
+    return found, fix
+
+
+def test_the_written_file_has_what_the_persons_own_said():
+    found, fix = way_out("vlm-sft", "four-gpu", SETTINGS, lora_alpha=48)
+    assert dict(fix.changes) == {"config_source": "generate", "accumulation_steps": 2, "lr": 7e-6}
+    assert fix.label == "write it from these settings and the file's other values, without training.epochs"
+    after = report("vlm-sft", "four-gpu", lora_alpha=48, **fix.changes)
+    assert found.batch.global_batch == after.batch.global_batch == 32
+
+
+def test_what_a_flag_sets_is_not_carried_over_and_what_the_person_took_away_is():
+    yaml = "training:\n  batch_size: 36\n"
+    found, fix = way_out("vlm-sft", "four-gpu", yaml, lora_alpha=48)
+    assert dict(fix.changes) == {
+        "config_source": "generate",
+        "accumulation_steps": 1,
+    }  # the program's own, not the form's 4
+    assert report("vlm-sft", "four-gpu", **fix.changes).batch.global_batch == found.batch.global_batch == 16
+    found, fix = way_out("vlm-sft", "four-gpu", yaml, lora_alpha=48, batch_size="")
+    assert fix.changes["batch_size"] == 36
+    assert report("vlm-sft", "four-gpu", **fix.changes).batch.global_batch == found.batch.global_batch == 36
+
+
+@pytest.mark.parametrize(
+    ("recipe", "preset", "text", "change", "carried"),
+    [
+        ("vlm-pretrain", "four-gpu", "training:\n  accumulation_steps: 2\n", {"lora_alpha": 48}, {"accumulation_steps": 2}),
+        ("safe-mm-dpo", "eight-gpu", "batch_size: 2\ngradient_accumulation_steps: 3\n", {"learning_rate": 1e-6},
+         {"batch_size": 2, "gradient_accumulation_steps": 3}),
+        ("reward-model", "helpful-8gpu", "batch_size: 2\n", {"learning_rate": 1e-6}, {"batch_size": 2, "num_epochs": 1}),
+    ],
+)  # fmt: skip
+def test_every_recipe_with_a_yaml_carries_it_over(recipe, preset, text, change, carried):
+    found, fix = way_out(recipe, preset, text, **change)
+    assert carried.items() <= fix.changes.items()
+    assert not fix.changes.keys() & change.keys()
+    assert report(recipe, preset, **change, **fix.changes).batch.global_batch == found.batch.global_batch
+
+
+def test_what_cannot_be_carried_over_is_named():
+    yaml = "training:\n  accumulation_steps: four\n  learning_rate: [1, 2]\nmodel:\n  lora_alpha: [1]\n  a: *b\n? x\n"
+    _, fix = way_out("vlm-sft", "two-gpu", yaml, lora_alpha=48)
+    assert dict(fix.changes) == {"config_source": "generate"}
+    lost = "training.accumulation_steps, training.learning_rate, model.a, line 7 and what follows"
+    assert fix.label == f"write it from these settings, without {lost}"
+
+
+NOT_HERE = [
+    ("vlm-sft", "four-gpu", "vlm_sft", "its training.accumulation_steps multiplies this batch."),
+    (
+        "safe-mm-dpo",
+        "eight-gpu",
+        "dpo_config",
+        "the batch is known only with its batch_size, gradient_accumulation_steps.",
+    ),
+    ("reward-model", "helpful-8gpu", "rm_config", "the batch is known only with its batch_size."),
+]
+
+
+@pytest.mark.parametrize(("recipe", "preset", "name", "words"), NOT_HERE)
+def test_a_file_that_decides_the_batch_and_is_not_here_is_noted(recipe, preset, name, words):
+    message = f"configs/{name}.yaml is not here to be read: {words}"
+    found = report(recipe, preset)
+    assert [(f.severity, f.message) for f in found.findings if f.code == "config-not-here"] == [("note", message)]
+    for read in (report(recipe, preset, "other: 1\n"), report(recipe, preset, config_source="generate")):
+        assert "config-not-here" not in {f.code for f in read.findings}
+
+
+def test_a_file_that_decides_nothing_of_the_batch_is_not_noted():
+    found = report("minionerec-rl", "eight-gpu", accelerate_config="file")
+    assert "config-not-here" not in {f.code for f in found.findings}
+
+
+def test_a_file_that_goes_with_another_is_carried_over_too():
+    """The accelerate config names DeepSpeed's settings; one change replaces both."""
+    yaml = "distributed_type: DEEPSPEED\nmixed_precision: fp16\ndeepspeed_config:\n  a: 3\n"
+    _, fix = way_out("minionerec-rl", "eight-gpu", yaml, accelerate_config="file", config_file="a.yaml", zero_stage=3)
+    assert fix.label == "write it from these settings, without mixed_precision, deepspeed_config.a"
