@@ -103,6 +103,34 @@ def test_leaving_while_the_first_screen_is_built_is_no_fault(tmp_path, key, afte
     assert not (paths.state_dir() / "crash.log").exists()
 
 
+CONTINUED = """
+import os, signal
+from textual.drivers._writer_thread import WriterThread
+real, left = WriterThread.start, [3]
+def start(thread):
+    if left[0]:
+        left[0] -= 1
+        os.kill(os.getpid(), signal.SIGCONT)
+    real(thread)
+WriterThread.start = start
+from prl_tui.cli import entry
+entry()
+"""
+
+
+@pytest.mark.slow
+def test_a_continue_signal_while_the_terminal_is_set_up_waits(tmp_path):
+    """Textual 8.2.8's writer thread is made and not yet started then; seen once on a slow box after STOP and CONT."""
+    child = pexpect.spawn(sys.executable, ["-c", CONTINUED], cwd=str(tmp_path), timeout=30, dimensions=(24, 80))
+    for _ in range(3):
+        child.expect_exact("\x1b[?1049h")
+    time.sleep(1.0)  # what is typed while it is set up, Textual flushes
+    child.send("q")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["watch", "t.log"], []])
 def test_an_app_that_a_fault_ended_returns_4(tmp_path, words):
