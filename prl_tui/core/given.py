@@ -152,7 +152,7 @@ def _not_here(config: RunConfig, template: Template, path: str) -> Iterator[Find
         for place, key in template.fields()
         if key in needed and key not in files.LAUNCH and (key in idle or config.value(key) is None)
     }
-    if not places:
+    if not places or any(config.wrong(key) for key in needed if key in config.settings):
         return
     if set(places.values()) == {config.recipe.part("gradient_accumulation_steps")}:
         message = t("{path} is not here to be read: its {keys} multiplies this batch.", path=path, keys=listed(places))
