@@ -35,10 +35,13 @@ def supervisors(folder: RunFolder) -> list[proctree.Seen]:
 
 def left(folder: RunFolder) -> list[proctree.Seen]:
     """What lives of a run whose folder is gone, but for its supervisor and this process; nothing of any other run."""
-    if not is_gone(folder):
-        return []
-    spare = {os.getpid(), *(one.pid for one in supervisors(folder))}
-    return [one for one in _marked(folder) if one.pid not in spare]
+    found = living(folder) if is_gone(folder) else []
+    return [one for one in found if not _is_supervisor(proctree.words_of(one.pid))]
+
+
+def living(folder: RunFolder) -> list[proctree.Seen]:
+    """All that lives of a run by its mark, its supervisor among it, but for this process."""
+    return [one for one in _marked(folder) if one.pid != os.getpid()]
 
 
 def lives(folder: RunFolder) -> bool:

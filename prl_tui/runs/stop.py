@@ -160,7 +160,7 @@ def wait(folder: RunFolder, timeout: float) -> bool:
 
 def _is_over(folder: RunFolder) -> bool:
     if adrift.is_gone(folder):
-        return not (adrift.supervisors(folder) or adrift.left(folder))
+        return not adrift.living(folder)
     return isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK)
 
 

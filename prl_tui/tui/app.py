@@ -9,15 +9,13 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events
-from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.css.query import NoMatches
 from textual.reactive import Reactive
 from textual.screen import ModalScreen
-from textual.widget import MountError
 
 from prl_tui.core.catalog import Catalog
 from prl_tui.i18n import t
+from prl_tui.tui.calm_end import CalmEnd
 from prl_tui.tui.cells import safe_lines
 from prl_tui.tui.keys_in_turn import KeyDone, KeysInTurn, as_typed
 from prl_tui.tui.session import Session
@@ -48,7 +46,7 @@ LEAVING = frozenset({"ctrl+c", "ctrl+q"})
 Severity = Literal["information", "warning", "error"]
 
 
-class PrlApp(App[int]):
+class PrlApp(CalmEnd):
     """`prl-tui` on a terminal."""
 
     TITLE = "prl-tui"
@@ -114,21 +112,6 @@ class PrlApp(App[int]):
         """What a key did is done."""
         event.stop()
         await self._keys.done(event.turn)
-
-    def _handle_exception(self, error: Exception) -> None:
-        """No fault while it leaves: what was to be mounted finds its place taken away."""
-        if not (self._exit and isinstance(error, (MountError, NoMatches))):
-            super()._handle_exception(error)
-
-    def _fatal_error(self) -> None:
-        """The end after a fault of our own: one sentence, where Textual prints a traceback with every local value."""
-        from rich.text import Text
-
-        from prl_tui.machine import crash
-
-        told = crash.record(self._exception or RuntimeError("unknown"))
-        self._exit_renderables.append(Text(f"prl-tui: {told}"))
-        self._close_messages_no_wait()
 
     def get_driver_class(self) -> type[Driver]:
         """Our own where Textual would take the one for Linux."""
