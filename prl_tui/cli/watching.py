@@ -22,7 +22,7 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import ALIVE, status
+from prl_tui.runs.state import ALIVE, RunStatus, status
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.escapes import plain
@@ -315,14 +315,23 @@ def ending(one: Overview) -> list[str]:
     return lines
 
 
+def how(status: RunStatus) -> str:
+    """The state, and what is known of its time and exit code: nobody saw a lost run's."""
+    state, code = overview.state_word(status.state), status.exit_code
+    if status.seconds is None:
+        return state if code is None else t("{state}, exit code {code}", state=state, code=code)
+    took = format_duration(status.seconds)
+    if code is None:
+        return t("{state} after {time}", state=state, time=took)
+    return t("{state} after {time}, exit code {code}", state=state, time=took, code=code)
+
+
 def verdict(one: Overview) -> list[str]:
     """How a run ended, without the cause that `failing` shows below it."""
     status = one.status
     if isinstance(one.folder, BareRun):
         return [t("{place}: {words}", place=overview.state_word(status.state), words=status.detail)]
-    took = format_duration(status.seconds)
-    code = "–" if status.exit_code is None else status.exit_code
-    lines = [t("{state} after {time}, exit code {code}", state=overview.state_word(status.state), time=took, code=code)]
+    lines = [how(status)]
     if one.smoke is not None:
         lines.append(("✓ " if one.smoke.passed else "✗ ") + one.smoke.words())
         if one.smoke.passed:

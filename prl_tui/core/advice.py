@@ -331,10 +331,7 @@ def _common(one: str, other: str) -> str:
 
 def program(config: RunConfig) -> Iterator[Finding]:
     """Where fields say what is started: one of them must."""
-    chosen = config.value("launcher") if "launcher" in config.settings else None
-    data = config.recipe.data
-    started = data.program[chosen if chosen in data.program else data.launcher]
-    places = [found[1] for text in (started.script, started.module) if (found := PLACE.fullmatch(text))]
+    script, places = started(config)
     given = [key for key in places if config.value(key) is not None]
     if any(map(config.wrong, places)):
         return
@@ -345,9 +342,17 @@ def program(config: RunConfig) -> Iterator[Finding]:
         message = t("{keys} are both set; the module is started.", keys=t(" and ").join(places))
         fix = Fix({places[1]: None}, t("leave out {label}", label=config.recipe.by_key[places[1]].label))
         yield Finding("two-programs", "warning", places[0], message, "", (fix,))
-    script = PLACE.fullmatch(started.script)
-    if script and script[1] in given and (name := config.text(script[1])).startswith("-"):
-        yield _dashed(config, script[1], name)
+    if script in given and (name := config.text(script)).startswith("-"):
+        yield _dashed(config, script, name)
+
+
+def started(config: RunConfig) -> tuple[str, list[str]]:
+    """The field that names the script, "" where none does, and all fields that say what is started."""
+    chosen = config.value("launcher") if "launcher" in config.settings else None
+    data = config.recipe.data
+    program = data.program[chosen if chosen in data.program else data.launcher]
+    script, module = (found[1] if (found := PLACE.fullmatch(text)) else "" for text in (program.script, program.module))
+    return script, [key for key in (script, module) if key]
 
 
 def _dashed(config: RunConfig, key: str, name: str) -> Finding:

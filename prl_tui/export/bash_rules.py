@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 
-from prl_tui.core import devices
+from prl_tui.core import advice, devices
 from prl_tui.core.assess import RANKS, stack_of
 from prl_tui.core.layout import LOOPBACK
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.stacks import Stack
 from prl_tui.export import bash_batch, bash_needs, bash_parts, bash_wandb
-from prl_tui.export.shell import literal
+from prl_tui.export.shell import literal, name_of
 from prl_tui.i18n import t
 
 VISIBLE = "cuda_visible_devices"
@@ -32,6 +32,7 @@ def rules(plan: LaunchPlan) -> list[str]:
         *bash_batch.rules(plan, stack),
         *_nodes(plan),
         *_ranks(plan),
+        *_program(plan),
         *bash_needs.rules(plan),
         *bash_wandb.rules(plan),
     ]
@@ -48,6 +49,17 @@ def _ranks(plan: LaunchPlan) -> list[str]:
             lines += [f"world=$(( {world} )) named={bash_parts.number(plan, part, '-1')}",
                       *bash_parts.refuse("(( world > 0 && named >= world ))", told)]  # fmt: skip
     return lines
+
+
+def _program(plan: LaunchPlan) -> list[str]:
+    """No launcher reads the script's name as an option; an empty variable sets nothing, so there is one."""
+    script, _ = advice.started(plan.config)
+    if not script:
+        return []
+    name = name_of(script)
+    told = t("{name} would be read as an option; {better} would work.",
+             name=f"{bash_parts.override(plan, script)}=${name}", better=f"./${name}")  # fmt: skip
+    return bash_parts.refuse(f"[[ ${name} == -* ]]", told)
 
 
 def _nodes(plan: LaunchPlan) -> list[str]:

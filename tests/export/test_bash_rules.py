@@ -182,6 +182,14 @@ def test_a_gpu_list_is_read_where_no_gpu_is_needed_too(
     agree(shared, config, {"PRL_CUDA_VISIBLE_DEVICES": spec})
 
 
+@pytest.mark.parametrize("launcher", ["python", "torchrun"])
+@pytest.mark.parametrize("name", ["-x.py", "./-x.py", "x-.py"])
+def test_a_script_that_a_launcher_reads_as_an_option_is_refused(shared: Bench, launcher: str, name: str) -> None:
+    """As `check` does (tests/recipes/test_custom.py holds what the launchers say)."""
+    config = resolve(RECIPES["custom"], launcher).with_values({"script": "t.py"}, Source.SET)
+    agree(shared, config, {"PRL_SCRIPT": name})
+
+
 HIDDEN = [
     ("demo/two-ranks", {}, True),
     ("custom", {"script": "t.py"}, True),

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from prl_tui.cli import watching
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, overview, stop, store
+from prl_tui.runs import launcher, overview, state, stop, store
 from prl_tui.telemetry.run_view import RunReader
 from tests.runs.helpers import ended, until
 
@@ -77,6 +78,26 @@ def test_a_lost_run_is_judged_anew_at_each_look(root):
     (run.path / "exit.json").write_text('{"schema": 1, "exit_code": 0, "signal": null, "error": null, "stop": null}')
     assert before != "finished"
     assert looks.look()[0].status.state == "finished"
+
+
+def test_an_unseen_end_leaves_out_what_nobody_saw(root):
+    run = store.make_folder(root)
+    (run.path / "run.json").write_text('{"schema": 1, "recipe": "demo"}')
+    [one] = overview.overviews(root)
+    assert one.status.seconds is None
+    assert watching.ending(one)[0] == f"· {one.status.state}"
+
+
+@pytest.mark.parametrize(
+    ("code", "ended", "said"),
+    [
+        (3, 70.0, "✗ failed after 1 m 10 s, exit code 3"),
+        (3, None, "✗ failed, exit code 3"),
+        (None, 70.0, "✗ failed after 1 m 10 s"),
+    ],
+)
+def test_an_end_says_what_is_known_of_it(code, ended, said):
+    assert watching.how(state.RunStatus("failed", exit_code=code, started=0.0, ended=ended)) == said
 
 
 def test_no_descriptor_stays_open_between_two_looks(root):
