@@ -135,7 +135,7 @@ def _own_stack(config: RunConfig) -> tuple[Fix, ...]:
     """Back to the generation that the recipe is made for, where a field says another."""
     if "stack" not in config.settings or not config.value("stack"):
         return ()
-    return (Fix({"stack": None}, t("leave out {label}", label=config.recipe.by_key["stack"].label)),)
+    return (Fix({"stack": None}, t("back to the recipe's own rules")),)
 
 
 def _mode_missing(plan: LaunchPlan, chosen: Stack) -> Iterator[Finding]:
@@ -148,7 +148,8 @@ def _mode_missing(plan: LaunchPlan, chosen: Stack) -> Iterator[Finding]:
     key = next((one.key for one in plan.arguments if any(_flag(word) == "--use_vllm" for word in one.words)), "")
     message = t("{stack} wants {needed} with {flag}.", stack=chosen.said, needed="--vllm_mode", flag="--use_vllm")
     why = t("colocate: vLLM on the training's GPUs; server: a swift rollout elsewhere.")
-    yield Finding("vllm-mode-missing", "error", key if key in plan.config.recipe.by_key else "", message, why)
+    key, fixes = key if key in plan.config.recipe.by_key else "", _own_stack(plan.config)
+    yield Finding("vllm-mode-missing", "error", key, message, why, fixes)
 
 
 def _judged(plan: LaunchPlan) -> Iterator[tuple[Argument, str, Life]]:

@@ -109,6 +109,14 @@ def test_a_stack_of_the_form_is_judged_as_one_of_the_command_line_and_can_be_lef
     assert checks.check(config.with_values(found.fixes[0].changes, Source.FIX)).ok
 
 
+def test_every_error_of_a_stack_that_the_form_picked_has_the_recipe_s_own_as_its_way_out() -> None:
+    config = GRPO.with_values({"stack": "swift-3.12"}, Source.SET)
+    found = [one for one in checks.check(config).findings if one.severity == "error"]
+    assert {one.code for one in found} == {"flag-unknown", "vllm-mode-missing"}
+    assert {fix.label for one in found for fix in one.fixes} == {"back to the recipe's own rules"}
+    assert checks.check(config.with_values(found[-1].fixes[0].changes, Source.FIX)).ok
+
+
 def test_a_flag_of_some_of_a_stack_s_versions_is_a_warning() -> None:
     """ms-swift 3.12 has no tuner_type, 4.0 has it (its releases); one stack stands for both."""
     config = resolve(RECIPES["swift-sft"], "lora-4gpu")
