@@ -124,6 +124,7 @@ def test_follow_prints_wanted_lines_as_they_come_and_ends_with_the_run(start):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", ".*.*y", ".*a.*a.*a.*q", "(a|b)*c", r"(?=(a+))\1*q"])
 @pytest.mark.parametrize("option", ["--grep", "--without"])
 def test_no_expression_hangs_the_command_line(tmp_path, option, pattern):

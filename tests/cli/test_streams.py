@@ -38,6 +38,7 @@ flag = "--note"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

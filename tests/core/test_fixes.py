@@ -109,6 +109,7 @@ def facts_for(recipe: str) -> Facts:
     return Facts(node_gpus=16 if recipe == "prl-grpo" else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", list(TUNED))
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
@@ -154,6 +155,7 @@ def test_where_two_fields_must_change_the_nearest_two_are_offered(recipe: str, d
     assert min(mine) <= best, (found, best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", list(TUNED))
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())

@@ -49,6 +49,7 @@ def lines(report: Report) -> set[str]:
     return {*words.arithmetic(report), words.length(report), words.on_the_way(report)} - {""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [f"{recipe.name}/{preset}" for recipe in RECIPES.values() for preset in recipe.presets]
 )

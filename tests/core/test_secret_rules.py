@@ -435,6 +435,7 @@ def in_bash(texts: list[str], locale: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 def test_bash_says_of_each_text_what_python_says(locale: str) -> None:
     assert [text for text in SECRET if not secrets.looks_secret(text)] == []
@@ -459,6 +460,7 @@ def test_a_rule_finds_nothing_without_one_of_its_hints() -> None:
         assert forms or any(hint in small for hint in secret_rules.HINTS), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", LONG)
 def test_a_hundred_kilobytes_take_no_time_in_either(piece: str) -> None:
     text = piece * (100_000 // len(piece))

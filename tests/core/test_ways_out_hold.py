@@ -24,6 +24,7 @@ def of(code: str, one: RunConfig, facts: Facts | None = None) -> list[Finding]:
     return [finding for finding in checks.check(one, facts or Facts()).findings if finding.code == code]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ALL)
 def test_no_number_ends_the_check(source: str) -> None:
     base = config(source)
@@ -106,6 +107,7 @@ def test_a_way_out_of_a_warning_does_not_lead_into_an_error() -> None:
     assert found.fixes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ALL)
 def test_no_way_out_makes_a_new_error(source: str) -> None:
     base = config(source)

@@ -82,6 +82,7 @@ def test_prl_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str])
     agree(shared, resolve(RECIPES["prl-grpo"], "standard-4gpu"), env)
 
 
+@pytest.mark.slow
 @given(
     values(
         PRL_NPROC_PER_NODE=SMALL, PRL_PER_DEVICE_TRAIN_BATCH_SIZE=SMALL, PRL_GLOBAL_BATCH_SIZE=st.integers(0, 40),
@@ -140,6 +141,7 @@ def test_swift_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str
     agree(shared, config.with_values({"stack": stack}, Source.SET) if stack else config, env)
 
 
+@pytest.mark.slow
 @given(
     values(
         PRL_PER_DEVICE_EVAL_BATCH_SIZE=SMALL,

@@ -219,10 +219,11 @@ def test_ten_thousand_texts_arrive_unchanged(way: Way, shared: Bench, many: list
 
 
 @pytest.mark.slow
-def test_ten_thousand_texts_arrive_from_overriding_variables(shared: Bench, many: list[str], tmp_path: Path) -> None:
+def test_two_thousand_texts_arrive_from_overriding_variables(shared: Bench, many: list[str], tmp_path: Path) -> None:
+    """Fewer: a script looks at each for a secret, with 20 ms of regular expressions."""
     fields = [text_field(f"t{n}", default="x") for n in range(BATCH)]
     text = FORMATS["bash"](plan.build(resolve(recipe(*fields)))).text
-    for batch in batches(many):
+    for batch in batches(many[:2_000]):
         outcome = shared.run(text, tmp_path, **{f"PRL_T{n}": value.encode() for n, value in enumerate(batch)})
         assert (outcome.code, outcome.err) == (0, "")
         assert outcome.argv is not None

@@ -65,6 +65,7 @@ def run(bench: Bench, name: str, config: RunConfig, cwd: Path, shell: str = "bas
     return replace(outcome, err="".join(kept))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 @pytest.mark.parametrize(("recipe", "preset"), PRESETS)
 def test_the_script_starts_its_engine_with_the_value_of_its_own_example(
@@ -107,6 +108,7 @@ def test_a_supervised_script_names_one_that_prl_tui_itself_takes(recipe: str, pr
 REFUSED = re.compile(r"^# Not these, for which it refuses another value than its own:\n((?:#   .*\n)+)", re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_exactly_the_values_that_a_script_refuses_to_change_are_named(
     recipe: str, bench: Bench, tmp_path: Path

@@ -208,6 +208,7 @@ def test_a_secret_comes_by_its_name_and_is_demanded(bench: Bench, name: str) -> 
     assert any("WANDB_API_KEY" in loss for loss in FORMATS[name](plan.build(config)).losses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("one", "preset"), PRESETS)
 def test_every_preset_runs_its_plan(one: object, preset: str, name: str, bench: Bench, tmp_path: Path) -> None:
@@ -235,6 +236,7 @@ def test_the_longest_ending_says_the_format(name: str) -> None:
     assert found.name == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("launcher", ["torchrun", "python"])
 def test_shellcheck_finds_nothing_in_what_a_node_runs(name: str, launcher: str, tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ def test_shellcheck_finds_nothing_in_any_shell_format(one: object, name: str) ->
 QUOTES = ["'", '"', "\n", "$$", "$(RANK)", "${{ x }}", "‘", "’", "a", "%", "\\", "#", " ", "\r\n"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["bash", "slurm", "supervised", "dlc", "oneline", "env", "command"])
 def test_shellcheck_takes_no_quotes_of_a_value_for_a_slip(format_: str) -> None:
     """SC1003 and SC2016 are notes that literal text looks like an escape or an expansion: it does, and is none."""
@@ -180,6 +181,7 @@ def test_shellcheck_takes_no_quotes_of_a_value_for_a_slip(format_: str) -> None:
         assert done.stdout + done.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("one", "name"), PRESETS)
 def test_every_shell_reads_every_preset_to_its_end(one: object, name: str, tmp_path: Path) -> None:
     made = plan.build(resolve(one, name))  # type: ignore[arg-type]

@@ -159,6 +159,7 @@ def test_the_same_and_a_later_version_will_do(version: str, bench: Bench, tmp_pa
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("one", "name"), PRESETS)
 def test_shellcheck_finds_nothing_and_the_config_inside_reads_back(
     one: object, name: str, bench: Bench, tmp_path: Path, cli: Callable[..., object]

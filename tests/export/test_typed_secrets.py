@@ -49,6 +49,7 @@ def refused(config: RunConfig, key: str) -> None:
     assert all(f"{key} holds a secret" in one.refused(made) for one in FORMATS.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source", [Source.PRESET, Source.FILE, Source.RUN, Source.ENVIRONMENT, Source.SET, Source.FORM, Source.FIX]
 )
@@ -76,6 +77,7 @@ def test_what_only_resembles_one_is_a_value(value: str) -> None:
     assert (one.value("script"), one.settings["script"].secret) == (value, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--json",)])
 @pytest.mark.parametrize("command", [("check",), ("launch", "--dry-run", "--no-probe"), ("export", "--format", "toml")])
 @pytest.mark.parametrize("value", SECRETS)

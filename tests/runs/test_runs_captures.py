@@ -178,6 +178,7 @@ SAMPLE_STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 4096])
 @pytest.mark.parametrize("name", SAMPLE_STEPS)
 def test_consoles_of_an_older_engine_too(tmp_path, name, size):

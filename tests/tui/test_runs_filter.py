@@ -39,6 +39,7 @@ def ids(place):
     return [one.id for one in place.rows.runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.parametrize(
     ("text", "fitting"),
