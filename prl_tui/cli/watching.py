@@ -315,9 +315,9 @@ def ending(one: Overview) -> list[str]:
     return lines
 
 
-def how(status: RunStatus) -> str:
-    """The state, and what is known of its time and exit code: nobody saw a lost run's."""
-    state, code = overview.state_word(status.state), status.exit_code
+def how(status: RunStatus, state: str) -> str:
+    """The state's word, and what is known of its time and exit code: nobody saw a lost run's."""
+    code = status.exit_code
     if status.seconds is None:
         return state if code is None else t("{state}, exit code {code}", state=state, code=code)
     took = format_duration(status.seconds)
@@ -331,7 +331,7 @@ def verdict(one: Overview) -> list[str]:
     status = one.status
     if isinstance(one.folder, BareRun):
         return [t("{place}: {words}", place=overview.state_word(status.state), words=status.detail)]
-    lines = [how(status)]
+    lines = [how(status, overview.status_word(one) if one.smoke is None else overview.state_word(status.state))]
     if one.smoke is not None:
         lines.append(("✓ " if one.smoke.passed else "✗ ") + one.smoke.words())
         if one.smoke.passed:

@@ -172,6 +172,8 @@ class Outputs(Value):
     """Metrics worth a chart, the first ones first."""
     metric_lines: tuple[str, ...] = ()
     """Patterns of metrics that the program writes as plain lines (`telemetry.console.ConsoleFormat`)."""
+    failures: tuple[str, ...] = ()
+    """Patterns of lines that tell of a failure from which the program goes on, and ends with 0."""
 
 
 class Smoke(Value):
@@ -211,8 +213,6 @@ class Smoke(Value):
     """The field of free arguments that get those of `words` too."""
     words: str = ""
     """The field with the arguments that a person gives for a smoke test; `{steps}` in them is its number of steps."""
-    failures: tuple[str, ...] = ()
-    """Patterns of lines that tell of a failed step after which the program goes on."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -344,11 +344,11 @@ def build(data: RecipeFile, shared: Mapping[str, SharedFile], origin: str, *, ch
     return Recipe(data, tuple(fields), data.presets, origin)
 
 
-def readable(outputs: Outputs, failures: tuple[str, ...] = ()) -> None:
+def readable(outputs: Outputs) -> None:
     """Every pattern compiles, so that a run's log can be read with it; ValueError names the one that does not."""
     patterns = {f"outputs.anchors.{anchor.key}": anchor.pattern for anchor in outputs.anchors}
     patterns.update({f"outputs.metric_lines.{n}": text for n, text in enumerate(outputs.metric_lines)})
-    patterns.update({f"smoke.failures.{n}": text for n, text in enumerate(failures)})
+    patterns.update({f"outputs.failures.{n}": text for n, text in enumerate(outputs.failures)})
     for place, pattern in patterns.items():
         try:
             re.compile(pattern)

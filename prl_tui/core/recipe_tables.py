@@ -40,13 +40,13 @@ def need_of(table: Mapping[str, Any]) -> Need:
 def outputs_of(table: Mapping[str, Any]) -> Outputs:
     """Output shapes from their table, which has been shape-checked."""
     anchors = tuple(Anchor(**anchor) for anchor in table.get("anchors", ()))
-    lists = {name: tuple(table[name]) for name in ("bars", "curves", "metric_lines") if name in table}
+    lists = {name: tuple(table[name]) for name in ("bars", "curves", "metric_lines", "failures") if name in table}
     return Outputs(anchors=anchors, **lists)
 
 
 def smoke_of(table: Mapping[str, Any]) -> Smoke:
     """What makes a run short, from its table, which has been shape-checked."""
-    lists = {name: tuple(table[name]) for name in ("rows", "cut", "failures") if name in table}
+    lists = {name: tuple(table[name]) for name in ("rows", "cut") if name in table}
     return Smoke(**{**table, **lists})
 
 

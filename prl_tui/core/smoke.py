@@ -44,7 +44,7 @@ class Wanted(Value):
     evaluated: str = ""
     """The metric of a training row that tells of an evaluation (`Smoke.evaluated`)."""
     failures: tuple[str, ...] = ()
-    """Patterns of lines that tell of a failed step (`Smoke.failures`)."""
+    """Patterns of lines that tell of a failed step (`Outputs.failures`)."""
     saves_in: str = ""
     """The folder of `checkpoint-N` (`Smoke.saves_in`)."""
     anew: str = ""
@@ -145,7 +145,7 @@ def wanted(
     forced = not stopped and not smoke.words
     return Wanted(
         steps, forced and evaluates(config), before, {key: one.source.word for key, one in settings.items()},
-        forced, stopped, smoke.evaluated, smoke.failures,
+        forced, stopped, smoke.evaluated, config.recipe.data.outputs.failures,
         config.text(smoke.saves_in) if smoke.saves_in and config.value(smoke.saves_in) else "",
         resumes(config),
         1 if smoke.by_epoch and data else 0,

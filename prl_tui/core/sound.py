@@ -75,7 +75,7 @@ def recipe(data: RecipeFile, fields: Collection[Field], shared: Mapping[str, Sha
         _field(field, data, keys)
     _read_by_rules(data, {field.key: field for field in fields})
     templates.sound(data.write, [field.key for field in fields if field.flag], set(keys))
-    readable(data.outputs, data.smoke.failures)
+    readable(data.outputs)
 
 
 def _unknown(place: str, name: str, known: Collection[str]) -> str:

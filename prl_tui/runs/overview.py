@@ -18,7 +18,7 @@ from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.plans import outputs_of
 from prl_tui.runs.state import ALIVE, RunStatus, State, status
 from prl_tui.telemetry import cause as causes
-from prl_tui.telemetry import counts, quiet
+from prl_tui.telemetry import counts, quiet, swallowed
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
 from prl_tui.telemetry.durations import format_duration
@@ -70,6 +70,11 @@ class Overview:
         """Whether a smoke test passed; None for what is none, has not ended, or was lost: how that went nobody saw."""
         return self.smoke.passed if self.smoke is not None and self.status.state != "lost" else None
 
+    @property
+    def warns(self) -> bool:
+        """It is silent for too long, or ended well by an exit code that hides failures."""
+        return self.quiet is not None or (self.passed is None and bool(swallowed.of(self.status.state, self.view)))
+
 
 def reader(folder: RunFolder, short: bool = False) -> RunReader:
     """What a run says, followed from its files; `short`: of huge logs only the start and the end."""
@@ -79,7 +84,7 @@ def reader(folder: RunFolder, short: bool = False) -> RunReader:
     cwd = base_dir(folder, info)
     outputs = outputs_of(info)
     anchors = tuple(Anchor(one.key, one.pattern) for one in outputs.anchors) or SWIFT_ANCHORS
-    console = ConsoleFormat(anchors=anchors, bars=outputs.bars or TRAINING_BARS, metric_lines=outputs.metric_lines)
+    console = ConsoleFormat(outputs.bars or TRAINING_BARS, anchors, outputs.metric_lines, outputs.failures)
     total = info.get("total") if isinstance(info, dict) else None
     total = total if isinstance(total, int) and 0 < total <= counts.MOST else None
     return RunReader.of_folder(folder.path, cwd, console, total, short)
@@ -218,6 +223,8 @@ def describe(
         source, seen = (folder.metrics or folder.log or folder.path).name, bare.status(view)
     else:
         seen = status(folder, training_done=view.done, logged=view.progress is not None)
+    if smoke.KEY not in known and (hidden := swallowed.of(seen.state, view)):  # a smoke test's verdict says it
+        seen = replace(seen, detail=hidden)
     if seen.stopped_by_person and (view.interrupted or seen.state == "stopping"):
         view = replace(view, errors=view.own_errors)  # how a program ends that was asked to is no failure of it
     failed = seen.state in {"failed", "finished-with-exit-error"} and not seen.detail
@@ -302,7 +309,7 @@ def status_word(one: Overview) -> str:
     if one.passed is not None:
         return "✓ " + t("smoke passed") if one.passed else "✗ " + t("smoke failed")
     word = state_word(one.status.state)
-    return f"! {word.partition(' ')[2]}" if one.quiet is not None else word
+    return f"! {word.partition(' ')[2]}" if one.warns else word
 
 
 def progress_words(one: Overview, *, total: bool = True) -> str:

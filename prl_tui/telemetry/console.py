@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prl_tui import steady
+from prl_tui.telemetry import swallowed
 from prl_tui.telemetry.console_dicts import find_dicts
 from prl_tui.telemetry.error_lines import ERROR_TRIGGER, ErrorMark, FirstErrors
 from prl_tui.telemetry.escapes import plain
@@ -44,6 +45,8 @@ class ConsoleFormat:
     metric_lines: tuple[str, ...] = ()
     """Patterns of metrics written as plain lines: groups `step`, `total`, `epoch`, `pairs` (a run of `name value`);
     any other group is a metric of that name."""
+    failures: tuple[str, ...] = ()
+    """Patterns of failures that the program goes on from (`telemetry.swallowed`)."""
 
 
 class ConsoleReader:
@@ -121,6 +124,8 @@ class ConsoleReader:
         self.table = MetricTable()
         self.bar = TrainingBar(self._format.bars)
         self.milestones = Milestones(self._format.anchors)
+        self.swallowed = swallowed.Finder(self._format.failures)
+        """Of every rank."""
         self.first_errors = {path: FirstErrors() for path in self.paths}
         """Of each file."""
         self._waiting: list[MetricRow] = []
@@ -128,10 +133,10 @@ class ConsoleReader:
         self._live = False
 
     def _wanted(self) -> re.Pattern[bytes]:
-        patterns = [anchor.pattern for anchor in self._format.anchors] + [*self._format.metric_lines]
+        patterns = [anchor.pattern for anchor in self._format.anchors]
+        patterns += [*self._format.metric_lines, swallowed.TORCHRUN, *self._format.failures]
         triggers = [BAR_TRIGGER, _METRIC_KEY, ERROR_TRIGGER]
-        if patterns:
-            triggers.append(trigger_of(patterns))
+        triggers.append(trigger_of(patterns))
         return re.compile(b"|".join(triggers), re.MULTILINE)
 
     def _look_ahead(self, number: int, ended: bool) -> bool:
@@ -153,6 +158,7 @@ class ConsoleReader:
         now = self._clock() if self._live else None
         for rank, part, text in _by_rank(frame.text):
             told |= self.first_errors[path].take(path, frame.line, text)
+            told |= self.swallowed.take(text)
             if rank == 0:
                 told |= self._take_bar(part, text)
                 told |= self._take_metrics(text)

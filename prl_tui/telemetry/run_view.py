@@ -24,6 +24,7 @@ from prl_tui.telemetry.kept import Kept
 from prl_tui.telemetry.metrics import MetricRow, MetricsFile, MetricTable
 from prl_tui.telemetry.progress import Pace, Progress, progress_of
 from prl_tui.telemetry.rank_logs import RankLog, find_rank_logs
+from prl_tui.telemetry.swallowed import Swallowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -84,6 +85,8 @@ class RunView:
     """Usual (median) seconds between two rows."""
     behind: bool = False
     """More was there than one poll may read: the next one goes on."""
+    swallowed: Swallowed | None = None
+    """Failures that the console told of, and the program went on from; torchrun's report of one is among them."""
     problems: tuple[str, ...] = ()
     """Files that cannot be read, with the system's reason."""
 
@@ -254,6 +257,7 @@ class RunReader:
             step_seconds=self._pace.step_seconds,
             report_seconds=self._pace.report_seconds,
             behind=any(file.behind for file in files),
+            swallowed=console.swallowed.found,
             problems=tuple(reasons.of_file(problem) for file in files for problem in file.problems),
         )
 

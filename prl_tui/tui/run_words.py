@@ -36,7 +36,7 @@ def head(one: Overview, width: int) -> Content:
     state = one.status.state
     if one.passed is not None:
         state = "finished" if one.passed else "failed"
-    tone = "$text-warning" if one.quiet is not None else _TONES.get(state, "$text-accent")
+    tone = "$text-warning" if one.warns else _TONES.get(state, "$text-accent")
     if isinstance(one.folder, BareRun):
         parts = [(safe(one.id), "bold"), (f" · {one.folder.kind()}", "$secondary")]
     else:
@@ -121,7 +121,7 @@ def _health(one: Overview) -> tuple[str, str]:
         return f"{_at_work(one, '✓' if view.done else '·')}   · {status.detail}", ""
     if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
-    if status.state in {"lost", "finished-with-exit-error", "unknown"}:
+    if status.state in {"lost", "finished-with-exit-error", "unknown"} or (status.state == "finished" and one.warns):
         return f"! {status.detail}", "warn"
     if status.state == "finished":
         stay = t("its settings and logs stay in {path}", path=one.folder.path)

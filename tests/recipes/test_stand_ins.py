@@ -296,6 +296,10 @@ def test_vlm_by_the_persons_yaml_is_stopped_too_and_an_error_that_it_swallows_fa
     told, _ = here.smoke("vlm-sft/two-gpu", 2, train_data=data, batch_size=2)
     assert told.returncode == 1
     assert "✗ smoke test failed: 训练步骤 0 出现错误: shape" in told.stdout
+    ran = here.run("vlm-sft/two-gpu", train_data=rows(here.checkout / "few.parquet", 24), batch_size=2)
+    assert ran.code == 0, ran.said
+    assert "! finished after " in ran.lines
+    assert "of a failure that the exit code hides: 训练步骤 0 出现错误: shape" in ran.lines
 
 
 def test_a_reward_model_is_trained_evaluated_and_saved_on_its_first_rows(box):

@@ -97,7 +97,7 @@ def test_an_unseen_end_leaves_out_what_nobody_saw(root):
     ],
 )
 def test_an_end_says_what_is_known_of_it(code, ended, said):
-    assert watching.how(state.RunStatus("failed", exit_code=code, started=0.0, ended=ended)) == said
+    assert watching.how(state.RunStatus("failed", exit_code=code, started=0.0, ended=ended), "✗ failed") == said
 
 
 def test_no_descriptor_stays_open_between_two_looks(root):

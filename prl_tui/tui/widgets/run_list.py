@@ -39,7 +39,7 @@ ROLE: dict[State, str] = {
 
 def role(one: Overview) -> str:
     """The colour of a run's state; of a smoke test that of its verdict."""
-    if one.quiet is not None:
+    if one.warns:
         return "warning"
     if one.passed is not None:
         return "good" if one.passed else "error"
