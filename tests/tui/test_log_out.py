@@ -138,7 +138,7 @@ async def test_o_and_v_open_the_file_of_the_marked_line_else_of_the_last_one_in_
     out.write_text("".join(f"step {n}\n" for n in range(100)))
     err.write_text("Traceback (most recent call last):\n  File 'train.py', line 3\nValueError: no\n")
 
-    def command(kind, path, line, environment):  # noqa: ARG001
+    def command(kind, path, line, environment):
         asked.append((kind, path, line))
         return ["true"]
 
