@@ -214,12 +214,7 @@ def _take_in(
     if recipe is None:
         return
     if recipe.name in built_in or recipe.name in recipes:
-        message = t(
-            "{path}: name: there is a recipe named {name} already, so this one is skipped; another name would work.",
-            path=path,
-            name=recipe.name,
-        )
-        problems.append(Problem(path, message))
+        problems.append(Problem(path, _recipe_there(path, recipe.name, recipes)))
         return
     recipes[recipe.name] = recipe
 
@@ -243,16 +238,31 @@ def _extend(
             values = one.get("values")
             unknown = [key for key in values if key not in recipe.by_key] if isinstance(values, dict) else []
             if name in recipe.presets:
-                wrong.append(
-                    t("{path}: presets.{name}: {recipe} has a preset of that name already; another name would work.",
-                      path=path, name=cut(name), recipe=recipe.name)
-                )  # fmt: skip
+                wrong.append(_preset_there(path, name, recipe))
             wrong += [_no_field(path, name, key, recipe) for key in unknown]
             if unknown or name in recipe.presets:
                 sound.pop(name, None)
         if not shape.reason({**table, "presets": {}}, PresetFile) and isinstance(given, dict):
             recipes[recipe.name] = recipe.with_presets(sound, str(path))
     problems += [Problem(path, sentence) for sentence in mistakes.few(wrong, path)]
+
+
+def _recipe_there(path: Path, name: str, recipes: Mapping[str, Recipe]) -> str:
+    """One sentence for a recipe whose name another has, with that one's file."""
+    if (there := recipes.get(name)) is not None and there.origin:
+        return t("{path}: name: there is a recipe named {name} already, in {place}, so this one is skipped; another name "
+                 "would work.", path=path, name=name, place=there.origin)  # fmt: skip
+    return t("{path}: name: there is a recipe named {name} already, a built-in one, so this one is skipped; another name "
+             "would work.", path=path, name=name)  # fmt: skip
+
+
+def _preset_there(path: Path, name: str, recipe: Recipe) -> str:
+    """One sentence for a preset whose name another of its recipe has, with that one's file."""
+    if place := recipe.place_of(name):
+        return t("{path}: presets.{name}: {recipe} has a preset of that name already, in {place}; another name would work.",
+                 path=path, name=cut(name), recipe=recipe.name, place=place)  # fmt: skip
+    return t("{path}: presets.{name}: {recipe} has a preset of that name already, a built-in one; another name would work.",
+             path=path, name=cut(name), recipe=recipe.name)  # fmt: skip
 
 
 def _no_base(path: Path, name: str, known: set[str]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from prl_tui import regular
 from prl_tui.i18n import t
+from prl_tui.telemetry import exception_groups
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.rank_logs import RankLog
 
@@ -34,9 +35,14 @@ _ROOT = re.compile(
 _BLOCK = "Root Cause (first observed failure):"
 _TAG = re.compile(r"^(?:\[default\d+\]:|\[rank\d+\]: ?)+")
 """What torchrun puts before a rank's line, and torch with a blank before an exception's; what follows is indentation."""
-_BEHIND_A_BAR = re.compile(r"^.*\]\[rank\d+\]: (?=Traceback \(most recent call last\))")
+_TAG_AT_END = re.compile(r"(?:\[default\d+\]:|\[rank\d+\]: ?)*$")
+_BEHIND_A_BAR = re.compile(
+    r"^.*\]\[rank\d+\]: (?=(?:  \+ Exception Group )?Traceback \(most recent call last\))",
+)
 """A bar has no newline at its end: what torch prints next begins on its line."""
-_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Failure|NotImplemented)\b(?::.*)?$")
+_EXCEPTION = re.compile(
+    r"^(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Failure|NotImplemented)|Exception)\b(?::.*)?$"
+)
 _REFUSED = re.compile(r"^(?:[^\s:][^:]*: e|E)rror: \S")
 """What argparse (`train.py: error: …`) and click (`Error: …`) say of a command line, below its usage."""
 _NOT_STARTED = re.compile(
@@ -98,26 +104,36 @@ def shown(path: Path, at: int | None) -> tuple[tuple[str, ...], int]:
     `at` is `Cause.at`; None shows the last lines that have something.
     """
     every, begins = _lines(path)
-    texts = [_BEHIND_A_BAR.sub("", _TAG.sub("", one.rsplit("\r", 1)[-1].rstrip())) for one in every]
+    texts = [_text(one) for one in every]
     last = max((n for n, text in enumerate(texts) if text.strip()), default=-1)
     end = last if at is None else bisect_right(begins, at) - 1
     if end < 0:
         return (), 0
     begin = max(0, end - _BEFORE)
     for number in range(end, max(-1, end - _TRACEBACK), -1):
-        if texts[number].startswith(("Traceback (most recent call last)", _BLOCK)):
+        if texts[number].startswith(("Traceback (most recent call last)", _BLOCK, exception_groups.HEAD)):
             begin = number
             break
     lines = [text[:400] for text in texts[begin : end + 1] if text.strip()]
-    if len(lines) > _SHOWN:  # the innermost calls say more than the outer ones
-        lines = [lines[0], "  …", *lines[2 - _SHOWN :]]
-    return tuple(lines), begins[end]
+    below: list[str] = []
+    if texts[begin].startswith(exception_groups.HEAD):
+        last = exception_groups.end_of(texts, end)
+        below = [text[:400] for text in texts[end + 1 : last + 1] if text.strip()]
+    room = max(_SHOWN - len(below), _SHOWN // 2)
+    if len(lines) > room:  # the innermost calls say more than the outer ones
+        lines = [lines[0], "  …", *lines[2 - room :]]
+    room = _SHOWN - len(lines)
+    if len(below) > room:  # and the first member more than the others
+        below = [*below[: room - 1], "  …"]
+    return (*lines, *below), begins[end]
 
 
 def _exception(path: Path, rank: int | None, mark: re.Pattern[str] | None = None) -> Cause | None:
     """The last exception line of a log, or what a parser said of the command line; `mark`: of the lines so marked."""
     lines, begins = _lines(path)
     for number in range(len(lines) - 1, -1, -1):
+        if exception_groups.HEAD in lines[number] and (found := _group(lines, number, mark)):
+            return Cause(found[0][:400], rank, path, begins[found[1]])
         if mark is not None and not mark.match(lines[number].strip()):
             continue
         text = _TAG.sub("", lines[number].strip()).strip()
@@ -125,6 +141,30 @@ def _exception(path: Path, rank: int | None, mark: re.Pattern[str] | None = None
         if raised or (_REFUSED.match(text) and _below_usage(lines, number)):
             return Cause(text[:400], rank, path, begins[number])
     return None
+
+
+def _group(lines: list[str], head: int, mark: re.Pattern[str] | None) -> tuple[str, int] | None:
+    """What the exception group says whose traceback begins with line `head`, and its own line's number.
+
+    Lines with another mark are other ranks' words.
+    """
+    before = lines[head].partition(exception_groups.HEAD)[0]
+    found = _TAG_AT_END.search(before)
+    tag = found.group() if found else ""
+    if not _text(lines[head]).startswith(exception_groups.HEAD) or (mark is not None and not mark.search(tag)):
+        return None
+    its = [head]
+    for number in range(head + 1, min(len(lines), head + exception_groups.MOST)):
+        other = _TAG.match(lines[number])
+        if (other.group() if other else "").endswith(tag):
+            its.append(number)
+    said = exception_groups.said([_text(lines[number]) for number in its])
+    return (said[0], its[said[1]]) if said else None
+
+
+def _text(line: str) -> str:
+    """A line as its rank wrote it, without marks and what a bar left before it."""
+    return _BEHIND_A_BAR.sub("", _TAG.sub("", line.rsplit("\r", 1)[-1].rstrip()))
 
 
 def _below_usage(lines: list[str], number: int) -> bool:

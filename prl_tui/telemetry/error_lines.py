@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ERROR_TRIGGER = (
-    rb"Traceback \(most recent|Error(?::|\s*$)|Exception(?::|\s*$)|Interrupt(?::|\s*$)|ERROR|E\d{4} \d\d:\d\d:"
+    rb"Traceback \(most recent|Error(?::|\s*$)|Exception(?:Group)?(?::|\s*$)|Interrupt(?::|\s*$)|ERROR|E\d{4} \d\d:\d\d:"
     rb"|CUDA out of memory|Segmentation fault"
 )
 """Found in the bytes of every line that `is_error` accepts; compile with re.MULTILINE.
@@ -20,7 +20,8 @@ Every alternative begins with a letter, so that `re` skips all other bytes (meas
 
 _ERROR = re.compile(
     r"Traceback \(most recent call last\)"
-    r"|(?:^|│ )(?:\[\w+\]:? ?)*(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)(?::|\s*$)"  # a traceback's last line
+    r"|(?:^|│ )(?:\[\w+\]:? ?)*(?:(?:  )+\| )?(?:\w+\.)*"  # a traceback's last line, in a group's margin too
+    r"(?:[A-Z]\w*(?:Error|Interrupt)|(?:[A-Z]\w*)?Exception(?:Group)?)(?::|\s*$)"
     r"|(?:^|[\s\[|(:])ERROR(?:[\s\]|:)]|$)"  # logging, loguru, ms-swift, vLLM
     r"|(?:^|│ )E\d{4} \d\d:\d\d:"  # glog, as torch elastic writes
     r"|CUDA out of memory|Segmentation fault"

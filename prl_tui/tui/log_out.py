@@ -50,12 +50,15 @@ def copy(app: PrlApp, view: LogView, *, current: bool = False) -> None:
 
 
 def open_in(app: PrlApp, view: LogView, kind: viewer.Kind) -> None:
-    """The log's file in $PAGER or $EDITOR, at the line last jumped to where that is in sight, else at the first there."""
+    """The log's file in $PAGER or $EDITOR, at the line last jumped to where that is in sight, else at the last there.
+
+    At the last, since a rank's log is made of two files: its end, which one follows and where a traceback stands, decides.
+    """
     source = view.log_source
     if not isinstance(source, TailFirst):
         return
     seen = [number for number, _ in view.in_sight()]
-    line = view.current_line if view.current_line in seen else next(iter(seen), 0)
+    line = view.current_line if view.current_line in seen else next(reversed(seen), 0)
     path, number = source.file_of(view.number_of(line or 0))
     if not paths.is_file(path):
         app.tell(t("Nothing is written yet."), "warning")

@@ -63,7 +63,7 @@ def test_a_recipe_with_a_built_in_name_is_a_problem_and_shadows_nothing(tmp_path
     found = load(tmp_path / "own", a=RECIPE.replace('"mine"', f'"{name}"'))
     assert found.recipes[name].origin == ""
     [problem] = found.problems
-    assert f"there is a recipe named {name} already" in problem.message
+    assert f"there is a recipe named {name} already, a built-in one, so" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,44 @@ def test_it_does_not_shadow_where_only_one_other_built_in_is_read(tmp_path: Path
     load(tmp_path / "own", a=RECIPE.replace('"mine"', '"demo"'))
     found = catalog.load([tmp_path / "own"], only="prl-grpo")
     assert "demo" not in found.recipes
-    assert len(found.problems) == 1
+    [problem] = found.problems
+    assert "there is a recipe named demo already, a built-in one, so" in problem.message
 
 
 def test_a_preset_with_a_built_in_name_is_a_problem_and_shadows_nothing(tmp_path: Path) -> None:
     found = load(tmp_path / "own", b=PRESETS.replace("night", "standard-4gpu"))
     assert found.recipes["prl-grpo"].presets["standard-4gpu"].values["num_generations"] == 2
-    assert "has a preset of that name already" in found.problems[0].message
+    assert "has a preset of that name already, a built-in one;" in found.problems[0].message
+
+
+def test_two_presets_of_one_name_are_told_with_the_others_file(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    found = load(own, a=PRESETS, b=PRESETS.replace("= 8", "= 4"))
+    assert found.recipes["prl-grpo"].presets["night"].values == {"num_generations": 8}
+    assert [problem.message for problem in found.problems] == [
+        (
+            f"{own / 'b.toml'}: presets.night: prl-grpo has a preset of that name already, in {own / 'a.toml'}; "
+            "another name would work."
+        )
+    ]
+
+
+def test_two_recipes_of_one_name_and_a_preset_of_its_own_file_are_told_with_that_file(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    recipe = RECIPE + "[presets.night.values]\nlr = 1\n"
+    found = load(
+        own, a=recipe, b=recipe, c=PRESETS.replace("prl-grpo", "mine").replace("num_generations = 8", "lr = 2")
+    )
+    assert [problem.message for problem in found.problems] == [
+        (
+            f"{own / 'b.toml'}: name: there is a recipe named mine already, in {own / 'a.toml'}, so this one is skipped; "
+            "another name would work."
+        ),
+        (
+            f"{own / 'c.toml'}: presets.night: mine has a preset of that name already, in {own / 'a.toml'}; "
+            "another name would work."
+        ),
+    ]
 
 
 NOISE = random.Random(1).randbytes(10_000_000)
@@ -201,7 +232,10 @@ def test_all_mistakes_of_a_presets_file_are_told_at_once_and_its_good_presets_ar
             f"{path}: presets.mixed.title: it must be a table, and is a text.",
             f"{path}: presets.odd.values.max_stps: prl-grpo has no such field; did you mean max_steps?",
             f"{path}: presets.mixed.values.lerning_rate: prl-grpo has no such field; did you mean learning_rate?",
-            f"{path}: presets.standard-4gpu: prl-grpo has a preset of that name already; another name would work.",
+            (
+                f"{path}: presets.standard-4gpu: prl-grpo has a preset of that name already, a built-in one; "
+                "another name would work."
+            ),
         ]
     )
     presets = found.recipes["prl-grpo"].presets

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from prl_tui.telemetry import cause
+from prl_tui.telemetry.error_lines import FirstErrors
 
 CAPTURE = Path(__file__).parents[1] / "fixtures" / "engine_runs" / "fail_rank1_raises" / "console.raw"
 PROGRAM = "def one(n):\n    return (n + 1) / (n - n) + one(n)\n\n\none(1)\n"
@@ -29,6 +30,23 @@ def test_a_traceback_keeps_its_indentation(tmp_path, mark):
     assert found is not None
     assert found.text == "ZeroDivisionError: division by zero"
     assert list(cause.shown(log, found.at)[0]) == said
+
+
+@pytest.mark.parametrize("mark", ["", "[rank1]: ", "[default1]:", "[default1]:[rank1]: "])
+@pytest.mark.parametrize("last", ["Exception: out of luck", "Exception"])
+def test_a_bare_exception_is_one_too(tmp_path, mark, last):
+    """CPython writes `raise Exception("out of luck")` so: nothing stands before the word."""
+    said = ["Traceback (most recent call last):", '  File "train.py", line 1, in <module>', last]
+    log = tmp_path / "output.log"
+    log.write_text("".join(f"{mark}{line}\n" for line in [*said, "bye"]))
+    found = cause.find(log, ())
+    assert found is not None
+    assert (found.text, found.line) == (last, 2)
+    errors = FirstErrors()
+    for number, line in enumerate(said):
+        errors.take(log, number, f"{mark}{line}")
+    assert errors.own is not None
+    assert errors.own.line == 0
 
 
 def test_a_real_capture_keeps_its_indentation():

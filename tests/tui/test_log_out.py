@@ -6,6 +6,7 @@ import pytest
 
 from prl_tui.machine import paths
 from prl_tui.runs import bare
+from prl_tui.telemetry.tail_first import TailFirst
 from prl_tui.tui.screens.dialogs import AskText, Question
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.log_view import LogView
@@ -129,6 +130,33 @@ async def test_where_a_terminal_cannot_be_given_away_o_and_v_say_so(app, log):
         for key in ("o", "v"):
             await pilot.press(key)
             await wait_for(pilot, lambda: "cannot be given to another program" in screen(pilot.app), "why not")
+
+
+async def test_o_and_v_open_the_file_of_the_marked_line_else_of_the_last_one_in_sight(app, log, monkeypatch):
+    """Of a rank's two files: the one with the traceback on which one arrives, though stdout's lines stand above it."""
+    out, err, asked = log.with_name("stdout.log"), log.with_name("stderr.log"), []
+    out.write_text("".join(f"step {n}\n" for n in range(100)))
+    err.write_text("Traceback (most recent call last):\n  File 'train.py', line 3\nValueError: no\n")
+
+    def command(kind, path, line, environment):
+        asked.append((kind, path, line))
+        return ["true"]
+
+    monkeypatch.setattr("prl_tui.machine.viewer.command", command)
+    async with app().run_test(size=SMALL) as pilot:
+        view = await opened(pilot, log)
+        view.show(TailFirst.of(out, err))
+        await wait_for(pilot, lambda: view.log_source.whole and "ValueError: no" in text_of(view), "the rank's log")
+        assert view.following
+        assert "step 99" in text_of(view)
+        await pilot.press("v", "o")
+        assert asked == [("editor", err, 3), ("pager", err, 3)]
+        view.go_to_line(98)
+        await pilot.press("v")
+        assert asked[2:] == [("editor", out, 99)], "the marked one"
+        await pilot.press("home", "o")
+        await wait_for(pilot, lambda: len(asked) == 4, "the pager")
+        assert asked[3:] == [("pager", out, view.size.height)], "the mark is out of sight"
 
 
 async def test_every_key_of_the_log_is_an_action_by_name(app, log):
