@@ -34,6 +34,7 @@ PATIENCE = 0.7
 class _Work:
     thread: threading.Thread
     begun: float
+    awaited: str
     holds_keys: bool
     finishes: bool
 
@@ -60,8 +61,8 @@ class Beside:
     ) -> None:
         """Do `work` on a thread, then hand what it gave to `then` on the app's; one work of a name at a time.
 
-        `awaited` is said where it takes a while, `holds_keys`: the next keys are for what comes of it, and wait a
-        moment, `finishes`: an exit waits a moment for its end.
+        `awaited` is said where it takes a while, until it is done, `holds_keys`: the next keys are for what comes of it,
+        and wait a moment, `finishes`: an exit waits a moment for its end.
         """
         if name in self._under_way:
             if awaited:
@@ -69,7 +70,7 @@ class Beside:
             return
         run = contextvars.copy_context().run
         thread = threading.Thread(target=run, args=(self._run, name, work, then), name=name, daemon=True)
-        one = self._under_way[name] = _Work(thread, time.monotonic(), holds_keys, finishes)
+        one = self._under_way[name] = _Work(thread, time.monotonic(), awaited, holds_keys, finishes)
         thread.start()
         if awaited:
             self._app.set_timer(SAID_AFTER, lambda: self._say(name, one, awaited))
@@ -101,15 +102,23 @@ class Beside:
                 self._app.call_later(call, *values)
 
     def _done(self, name: str, then: Callable[[Any], object] | None, found: object) -> None:
-        self._under_way.pop(name, None)
+        self._over(name)
         if then is not None:
             then(found)
+
+    def _over(self, name: str) -> None:
+        """What was awaited is awaited no more, and does not lie over what came of it."""
+        one = self._under_way.pop(name, None)
+        if one is not None and one.awaited:
+            from prl_tui.tui import toasts
+
+            toasts.take_back(self._app, one.awaited)
 
     def _failed(self, name: str, error: Exception) -> None:
         from prl_tui import reasons
         from prl_tui.machine import crash
 
-        self._under_way.pop(name, None)
+        self._over(name)
         if isinstance(error, OSError):
             told = t("Cannot be read or written: {reason}.", reason=reasons.of_file(error))
         else:

@@ -142,12 +142,13 @@ def _going_on(one: Overview) -> tuple[str, str]:
 def closing(text: str, seconds: int, width: int) -> str:
     """A health line's first parts, as many as have room whole, and that the screen will close by itself.
 
-    The first part is the cause of a failure: where it has no room beside the whole notice, the notice is short.
+    The first part may be the cause of a failure: where it has no room beside the whole notice, the notice is short; then
+    it is cut itself, since whoever still reads must know that a key keeps the screen open.
     """
     notice = t("closing in {n} s, any key keeps it open", n=seconds)
     first, *others = text.split(GAP)
     if cell_len(first) + len(GAP) + cell_len(notice) > width:
-        notice = t("closes in {n} s", n=seconds)
+        notice = t("any key keeps it open, {n} s left", n=seconds)
     room = width - cell_len(notice) - len(GAP)
     line = fit(first, max(0, min(room, cell_len(first))))
     for part in others:

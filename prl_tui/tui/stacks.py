@@ -24,9 +24,15 @@ def show(app: PrlApp, folder: RunFolder) -> None:
         try:
             text = "\n".join(stacks.lines(stacks.read(folder)))
         except stacks.StacksError as error:
-            app.call_later(app.tell, str(error), "error")
+            app.call_later(refused, str(error))
             return
         app.call_later(opened, safe_lines(text))
+
+    def refused(reason: str) -> None:
+        from prl_tui.tui import toasts
+
+        toasts.take_back(app, announced)
+        app.tell(reason, "error")
 
     def opened(text: str) -> None:
         from prl_tui.tui import toasts

@@ -9,7 +9,8 @@ from prl_tui.runs import stop as stopping
 from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import ALIVE, status
+from prl_tui.runs.state import ALIVE, OVER, State, status
+from prl_tui.tui import toasts
 from prl_tui.tui.screens.dialogs import Question
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def ask(app: PrlApp, folder: RunFolder) -> None:
         if app.screen is not asked:
             return  # somebody went elsewhere meanwhile
         if said:
-            app.tell(said)
+            say(app, folder, said)
         else:
             app.push_screen(StopQuestion(folder), answered)
 
@@ -40,7 +41,10 @@ def ask(app: PrlApp, folder: RunFolder) -> None:
             app.beside.do(f"stop {folder.id}", lambda: stopping.stop(folder, by="prl-tui"), told, finishes=True)
 
     def told(result: stopping.StopResult) -> None:
-        app.tell(result.sentence, "warning" if result.refused else "information")
+        if result.code == "asked":
+            say_until_over(app, folder, result.sentence)
+        else:
+            app.tell(result.sentence, "warning" if result.refused else "information")
 
     awaited = t("Looking at run {id} …", id=folder.id)
     app.beside.do(f"may stop {folder.id}", lambda: why_not(folder), then, awaited=awaited, holds_keys=True)
@@ -60,10 +64,40 @@ def why_not(folder: RunFolder) -> str:
     """Why a run cannot be asked to stop: it has ended, or was asked before; "" where it goes on, or may."""
     state = status(folder).state
     if state == "stopping":
-        return t("run {id} is being stopped: what does not end by itself gets TERM, then KILL", id=folder.id)
+        return _at_it(folder)
     if state in {*ALIVE, "unknown"} or (state == "lost" and stopping.leftovers(folder)):
         return ""
     return t("run {id} has ended already", id=folder.id)
+
+
+def _at_it(folder: RunFolder) -> str:
+    return t("run {id} is being stopped: what does not end by itself gets TERM, then KILL", id=folder.id)
+
+
+def say(app: PrlApp, folder: RunFolder, why: str) -> None:
+    """Why a run cannot be asked to stop; see `why_not`."""
+    if why == _at_it(folder):
+        say_until_over(app, folder, why)
+    else:
+        app.tell(why)
+
+
+def say_until_over(app: PrlApp, folder: RunFolder, sentence: str) -> None:
+    """Say that a run is being stopped, and take it back once the run has ended: its head says so by then."""
+    app.tell(sentence)
+
+    def look() -> None:
+        if toasts.stands(app, sentence):
+            app.beside.do(f"end of {folder.id}: {sentence}", lambda: status(folder).state, then)
+        else:
+            clock.stop()
+
+    def then(state: State) -> None:
+        if state in OVER and state != "lost":  # what was left of a lost run may be what is being stopped
+            clock.stop()
+            toasts.take_back(app, sentence)
+
+    clock = app.set_interval(EVERY, look)
 
 
 class StopQuestion(Question):
@@ -85,5 +119,5 @@ class StopQuestion(Question):
     def _close(self, said: str) -> None:
         """It ended, or somebody else stopped it: “let it run” is no answer any more."""
         if said and self.is_attached and not self._answered:
-            cast("PrlApp", self.app).tell(said)
+            say(cast("PrlApp", self.app), self._folder, said)
             self.answer(False)

@@ -22,6 +22,11 @@ def in_sight(app: App[int], wanted: Notification) -> bool:
     return False
 
 
+def stands(app: App[int], sentence: str) -> bool:
+    """Whether a notice that says this is still there."""
+    return any(one.message == safe_lines(sentence) for one in app._notifications)
+
+
 def take_back(app: App[int], sentence: str) -> None:
     """What it announced has come: it must not lie over that."""
     for one in list(app._notifications):

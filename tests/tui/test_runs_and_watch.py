@@ -15,7 +15,7 @@ from textual.widgets._toast import Toast
 
 from prl_tui.core.config import Source
 from prl_tui.export.model import header
-from prl_tui.i18n import t
+from prl_tui.i18n import set_language, t
 from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, RunFolder, read_ended, read_started
@@ -389,9 +389,29 @@ def test_what_has_no_room_beside_the_closing_is_left_out_whole():
     assert closing("✓ done   its logs stay in /somewhere", 9, 90) == f"✓ done   its logs stay in /somewhere   {end}"
     assert closing("✓ done   its logs stay in /somewhere", 9, 60) == f"✓ done   {end}"
     cause = "✗ rank 1: a cause longer than the room"
-    assert closing(f"{cause}   d cause", 9, 70) == f"{cause}   d cause   closes in 9 s"
-    assert closing(f"{cause}   d cause", 9, 60) == f"{cause}   closes in 9 s"
-    assert closing(f"{cause}   d cause", 9, 40) == "✗ rank 1: a cause longe…   closes in 9 s"
+    short = "any key keeps it open, 9 s left"
+    assert closing(f"{cause}   d cause", 9, 90) == f"{cause}   d cause   {end}"
+    assert closing(f"{cause}   d cause", 9, 80) == f"{cause}   {end}"
+    assert closing(f"{cause}   d cause", 9, 74) == f"{cause}   {short}"
+    assert closing(f"{cause}   d cause", 9, 60) == f"✗ rank 1: a cause longer …   {short}"
+
+
+@pytest.mark.parametrize(
+    ("language", "end"), [("en", "any key keeps it open, 8 s left"), ("zh", "8 秒后关闭，按任意键保留")]
+)
+async def test_a_long_cause_is_cut_before_the_way_to_keep_a_demo_open(app, start, monkeypatch, request, language, end):
+    """At 80 columns the line ended with “closes in 8 s”, and the demo was gone while somebody read."""
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 8.4)
+    request.addfinalizer(lambda: set_language("en"))
+    set_language(language)
+    folder = start("raise RuntimeError('simulated failure on rank 1 at step 5, for the want of a longer name')")
+    async with app(watch=folder, leave_when_done=True).run_test(size=SMALL) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        line = pilot.app.screen.query_one("#health")
+        await wait_for(pilot, lambda: text_of(line).endswith(end), "how it stays open")
+        assert text_of(line).strip().startswith("✗ RuntimeError: simulated failure")
+        await pilot.press("d")
+        await wait_for(pilot, lambda: end not in text_of(line), "that it stays")
 
 
 async def test_the_help_names_the_logs_as_their_tabs_do(app, start):

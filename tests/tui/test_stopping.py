@@ -12,6 +12,7 @@ from prl_tui.runs import proctree, stop
 from prl_tui.runs.folder import read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Question
+from prl_tui.tui.stopping import EVERY
 from tests.tui.driving import wait_for
 from tests.tui.test_runs_and_watch import SMALL, WAIT, over, runs_screen, start, told, watch
 
@@ -111,3 +112,34 @@ async def test_keys_that_leave_let_the_run_go_on(app, start, key):
         await pilot.press(key)
         await wait_for(pilot, lambda: pilot.app.screen is place, "the list again")
         assert status(folder).state in {"starting", "running"}
+
+
+def stays(app):
+    """No notice goes by its own time."""
+    for one in app._notifications:
+        one.raised_at += 600
+
+
+@pytest.mark.parametrize("where", ["runs", "watch"])
+async def test_that_a_run_is_being_stopped_is_taken_back_when_it_has_ended(app, start, where):
+    """The notice lay there for seconds beside a head that said `■ stopped`."""
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(STUBBORN)
+        await wait_for(pilot, lambda: "tick" in folder.output.read_text(), "its deafness")
+        place = await opened(pilot, folder, where)
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        pilot.app.tell("something else")
+        await pilot.press("y")
+        await wait_for(pilot, lambda: told(pilot.app, f"Run {folder.id} is being stopped"), "the sentence")
+        await wait_for(pilot, lambda: status(folder).state == "stopping", "its stopping")
+        await pilot.press("x")
+        await wait_for(pilot, lambda: told(pilot.app, f"run {folder.id} is being stopped: "), "why not")
+        stays(pilot.app)
+        await pilot.pause(2 * EVERY)
+        assert len(told(pilot.app, "is being stopped")) == 2, "it goes on"
+        stop.stop(folder, QUICK, by="test")
+        await wait_for(pilot, lambda: over(folder), "its end")
+        await wait_for(pilot, lambda: not told(pilot.app, "is being stopped"), "that they are taken back")
+        assert told(pilot.app, "something else")
+        assert pilot.app.screen is place

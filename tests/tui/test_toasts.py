@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import threading
+
+import pytest
 from textual.widgets._toast import Toast
 
+from prl_tui.runs import stacks
 from prl_tui.tui import examining
 from prl_tui.tui.screens.dialogs import Help
 from tests.tui.driving import configure, screen, wait_for
-from tests.tui.test_runs_and_watch import told
+from tests.tui.test_runs_and_watch import WAIT, start, told, watch
+
+__all__ = ["start"]
 
 
 def drawn(pilot):
@@ -66,3 +73,42 @@ async def test_what_was_announced_does_not_lie_over_what_came(app):
         await wait_for(pilot, lambda: len(drawn(pilot)) == 2, "the announcement")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Help), "what the box says", 60)
         await wait_for(pilot, lambda: drawn(pilot) == ["saved"], "the other notice alone")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_what_was_awaited_is_not_said_any_more_once_it_is_there(app, fails):
+    """“Looking at run …” lay for seconds over the question that it had announced."""
+    go = threading.Event()
+
+    def work():
+        go.wait(30)
+        if fails:
+            raise PermissionError(errno.EACCES, "no")
+
+    async with app().run_test(size=(80, 24), notifications=True) as pilot:
+        await configure(pilot)
+        pilot.app.beside.do("work", work, awaited="Looking …")
+        (one,) = await wait_for(pilot, lambda: told(pilot.app, "Looking …"), "what is awaited")
+        one.raised_at += 600
+        go.set()
+        await wait_for(pilot, lambda: not told(pilot.app, "Looking …"), "that it is taken back")
+        await wait_for(pilot, lambda: bool(told(pilot.app, "Cannot be read")) is fails, "the fault, if there is one")
+
+
+async def test_stacks_that_cannot_be_read_take_back_that_they_are_read(app, start, monkeypatch):
+    go = threading.Event()
+
+    def read(folder):
+        go.wait(30)
+        raise stacks.StacksError("py-spy may not look")
+
+    monkeypatch.setattr(stacks, "program", lambda folder: "py-spy")
+    monkeypatch.setattr(stacks, "read", read)
+    async with app().run_test(size=(80, 24), notifications=True) as pilot:
+        await watch(pilot, start(WAIT))
+        await pilot.press("S")
+        (one,) = await wait_for(pilot, lambda: told(pilot.app, "Reading the stacks"), "the announcement")
+        one.raised_at += 600
+        go.set()
+        await wait_for(pilot, lambda: told(pilot.app, "py-spy may not look"), "why not")
+        assert not told(pilot.app, "Reading the stacks")
