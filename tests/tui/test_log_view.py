@@ -138,6 +138,17 @@ async def test_the_mouse_wheel_lets_go_too(log):
         assert not app.view.following
 
 
+async def test_a_search_that_is_ended_jumps_nowhere_any_more(log):
+    app = app_on(log)
+    async with app.run_test(size=(60, 10)) as pilot:
+        app.view.poll()
+        app.view.search("line 3", backwards=True)
+        assert app.view.current_line is None, "it is still under way"
+        app.view.search("")
+        await pilot.pause(0.2)
+        assert (app.view.current_line, app.view.following) == (None, True)
+
+
 async def test_a_resized_view_that_follows_is_still_at_the_end(log):
     app = app_on(log)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -648,10 +648,12 @@ async def test_f_shows_only_lines_with_a_text_slash_counts_in_them_and_esc_goes_
         await wait_for(pilot, lambda: "only “loss”   30 of 300 lines" in text_of(bar), "the first alone")
         await pilot.press("slash", *"97", "enter")
         await wait_for(pilot, lambda: " of 3" in text_of(place.query_one(LogTabs)), "the count")
+        await wait_for(pilot, lambda: log.current_line is not None, "the first hit")
         while "1 of 3" not in text_of(place.query_one(LogTabs)):
-            before = text_of(place.query_one(LogTabs))
+            before = log.current_line
             await pilot.press("N")
-            await wait_for(pilot, lambda b=before: b != text_of(place.query_one(LogTabs)), "the one before")
+            await wait_for(pilot, lambda b=before: log.current_line != b, "the one before")
+            await shows(pilot, place.query_one(LogTabs), f"{1 + log.current_line // 10} of 3")
         await pilot.press("escape")
         await wait_for(pilot, lambda: "1 of 3" not in text_of(place.query_one(LogTabs)), "the search is over")
         await shows(pilot, bar, "30 of 300")

@@ -82,7 +82,9 @@ class LogView(FilterPane):
         self.needle = needle
         self._count_hits()
         self.refresh()
-        if self._test is not None:
+        if self._test is None:
+            self.workers.cancel_group(self, "search")  # one that is under way would still jump to its hit
+        else:
             try:
                 self._look_for(self._test, backwards, from_here=True)
             except TooSlowError:
@@ -124,7 +126,6 @@ class LogView(FilterPane):
         if not slow:
             return
         if _gave_up(self._test):
-            self.workers.cancel_group(self, "search")
             self.search("")
         only = None if _gave_up(self.shown.only) else self.shown.only
         without = None if _gave_up(self.shown.without) else self.shown.without
@@ -223,7 +224,11 @@ class LogView(FilterPane):
             start = current + (-1 if backwards else 1)
         elif not from_here and backwards:
             start = max(0, min(start + height, self.lines) - 1)
-        self.run_worker(self._search(test, start, backwards), group="search", exclusive=True, exit_on_error=False)
+
+        async def search() -> None:  # made when it begins: one that is called off before that never was
+            await self._search(test, start, backwards)
+
+        self.run_worker(search, group="search", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     def _in_sight(self, test: LineTest) -> int | None:
         """The first line in sight that hits."""
