@@ -18,7 +18,11 @@ async def test_what_becomes_dirty_while_a_frame_waits_is_drawn_with_it(app, monk
         monkeypatch.setattr(pilot.app, "_display", lambda *update: (drawn.append(update), display(*update))[1])
         place.verdict.refresh_line(0)  # between two looks of the screen
         assert place.verdict._repaint_regions
+        before = len(asked)
+        await wait_for(
+            pilot, lambda: not place.verdict._repaint_regions or len(asked) > before + 10, "that the screen hears of it"
+        )
+        assert not place.verdict._repaint_regions, "forgotten in ten looks"
         waits[0] = False
         await wait_for(pilot, lambda: drawn, "a frame")
-        assert not place.verdict._repaint_regions
         assert not place.form._repaint_regions
