@@ -22,7 +22,7 @@ from prl_tui.telemetry import counts, quiet, swallowed
 from prl_tui.telemetry.cause import Cause
 from prl_tui.telemetry.console import ConsoleFormat
 from prl_tui.telemetry.durations import format_duration
-from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor
+from prl_tui.telemetry.milestones import SWIFT_ANCHORS, Anchor, phase_words
 from prl_tui.telemetry.progress import TRAINING_BARS
 from prl_tui.telemetry.run_view import RunReader, RunView
 
@@ -388,18 +388,3 @@ def phase_told(one: Overview) -> str:
     if phase == "launching":  # some output, of whatever it may be
         return t("no training step in its log so far")
     return t("so far in its log: {phase}", phase=phase_words(phase))
-
-
-def phase_words(phase: str) -> str:
-    """What a run is doing before its first step."""
-    return {
-        "waiting": t("waiting for the first output"),
-        "launching": t("starting the processes"),
-        "ranks": t("the ranks have met"),
-        "arguments": t("settings read"),
-        "model": t("loading the model"),
-        "dataset": t("reading the data"),
-        "ready": t("about to train"),
-        "training": t("training"),
-        "done": t("training done"),
-    }.get(phase, phase)

@@ -110,17 +110,16 @@ def trigger_of(patterns: Iterable[str]) -> bytes:
     return "|".join(f"(?:{pattern})" for pattern in plain).encode()
 
 
-def phase_title(phase: str) -> str:
-    """What a person reads for one of PHASES."""
-    titles = {
-        "waiting": t("waiting for output"),
-        "launching": t("starting the ranks"),
-        "ranks": t("ranks are up"),
-        "arguments": t("arguments read"),
-        "model": t("model found"),
-        "dataset": t("dataset loaded"),
-        "ready": t("ready for the first step"),
+def phase_words(phase: str) -> str:
+    """What a run is doing, for one of PHASES."""
+    return {
+        "waiting": t("waiting for the first output"),
+        "launching": t("starting the processes"),
+        "ranks": t("the ranks have met"),
+        "arguments": t("settings read"),
+        "model": t("loading the model"),
+        "dataset": t("reading the data"),
+        "ready": t("about to train"),
         "training": t("training"),
-        "done": t("training finished"),
-    }
-    return titles.get(phase, phase)
+        "done": t("training done"),
+    }.get(phase, phase)

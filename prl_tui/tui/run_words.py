@@ -17,6 +17,7 @@ from prl_tui.runs.overview import Overview
 from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
+from prl_tui.telemetry.milestones import phase_words
 from prl_tui.telemetry.rank_logs import RankLog
 from prl_tui.tui.cells import fit, safe
 
@@ -176,7 +177,7 @@ def _at_work(one: Overview, sign: str) -> str:
 def _silence(one: Overview) -> str:
     """How long a run says nothing, and the key that shows why; since when stands last, where a narrow line cuts it."""
     progress = one.view.progress
-    where = overview.progress_words(one) if progress is not None else overview.phase_words(one.view.phase)
+    where = overview.progress_words(one) if progress is not None else phase_words(one.view.phase)
     return t(
         "{silence}   S where each rank stands   x stop   last: {where}",
         silence=overview.reason(one),

@@ -1,6 +1,6 @@
 import re
 
-from prl_tui.telemetry.milestones import PHASES, Anchor, Milestones, phase_title, trigger_of
+from prl_tui.telemetry.milestones import PHASES, Anchor, Milestones, phase_words, trigger_of
 
 # Lines of ms-swift 4.6.0 in the order of a run.
 LINES = [
@@ -55,4 +55,4 @@ def test_a_recipe_brings_anchors_of_its_own():
 
 
 def test_every_phase_has_words():
-    assert all(phase_title(phase) != phase or phase == "training" for phase in PHASES)
+    assert all(phase_words(phase) != phase or phase == "training" for phase in PHASES)

@@ -30,12 +30,17 @@ async def opened(pilot, folder, where):
     return place
 
 
+async def deaf(pilot, start, where):
+    """A run that SIGINT does not end, and the screen that has it."""
+    folder = start(STUBBORN)
+    await wait_for(pilot, lambda: "tick" in folder.output.read_text(), "its deafness")
+    return folder, await opened(pilot, folder, where)
+
+
 @pytest.mark.parametrize("where", ["runs", "watch"])
 async def test_x_asks_nothing_while_the_run_is_being_stopped_and_says_so(app, start, where):
     async with app().run_test(size=SMALL) as pilot:
-        folder = start(STUBBORN)
-        await wait_for(pilot, lambda: "tick" in folder.output.read_text(), "its deafness")
-        place = await opened(pilot, folder, where)
+        folder, place = await deaf(pilot, start, where)
         stop.stop(folder, stop.Grace(interrupt=60.0), by="test")
         await wait_for(pilot, lambda: status(folder).state == "stopping", "its stopping")
         await pilot.press("x")
@@ -124,9 +129,7 @@ def stays(app):
 async def test_that_a_run_is_being_stopped_is_taken_back_when_it_has_ended(app, start, where):
     """The notice lay there for seconds beside a head that said `■ stopped`."""
     async with app().run_test(size=SMALL) as pilot:
-        folder = start(STUBBORN)
-        await wait_for(pilot, lambda: "tick" in folder.output.read_text(), "its deafness")
-        place = await opened(pilot, folder, where)
+        folder, place = await deaf(pilot, start, where)
         await pilot.press("x")
         await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
         pilot.app.tell("something else")
