@@ -378,8 +378,14 @@ class PrlApp(CalmEnd):
 
         self.push_screen(Palette(actions, hint), chosen)
 
+    def action_ask_leave(self) -> None:
+        """Leave, after a question where that loses changed settings; runs go on."""
+        from prl_tui.tui import leaving
+
+        leaving.ask(self, self._session)
+
     def action_leave(self) -> None:
-        """Leave; runs go on."""
+        """Leave at once; runs go on."""
         feed = next((feed for feed in self._feeds.values() if feed.folder is self._first_watch), None)
         one = feed.latest() if feed is not None else None
         self.exit(one.status.exit_code if one is not None else None)

@@ -33,7 +33,7 @@ def of(app: PrlApp, screen: Screen[object]) -> Iterable[SystemCommand]:
             yield from _actions(app, node, seen)
     yield from presets(app, screen)
     yield SystemCommand(t("doctor"), t("what is wrong with this box and the environment"), app.action_doctor)
-    yield SystemCommand(t("quit"), t("runs go on"), app.action_leave)
+    yield SystemCommand(t("quit"), t("runs go on"), app.action_ask_leave)
 
 
 def presets(app: PrlApp, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -101,5 +101,6 @@ def _put(app: PrlApp, path: Path, exported: Export) -> str:
         atomic.write_behind(path, exported.text, 0o755 if exported.executable else 0o644)
     except OSError as error:
         return t("{path} cannot be written: {reason}.", path=path, reason=reasons.of(error))
+    app.session.keep(app.session.config)
     app.tell(t("wrote {path}", path=paths.here() / path))
     return ""

@@ -180,7 +180,7 @@ class Launching:
         self._starting = True
         plan, steps = session.verdict.plan, session.verdict.report.steps
         total = steps.logged if steps is not None else None
-        report, facts = session.verdict.report, session.verdict.facts
+        config, report, facts = session.config, session.verdict.report, session.verdict.facts
 
         def note(sentence: str) -> None:
             self._app.call_later(self._app.tell, sentence, "warning")
@@ -205,6 +205,7 @@ class Launching:
                 return
             finally:
                 self._starting = False
+            session.keep(config)
             self._app.call_later(self._app.open_run, folder)
 
         self._app.beside.do("launch", work, finishes=True)

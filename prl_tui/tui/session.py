@@ -105,6 +105,10 @@ class Session:
     _verdict: Verdict | None = None
     looking: bool = False
     """Whether the facts are not yet those of the config as it is now."""
+    _kept: RunConfig | None = None
+
+    def __post_init__(self) -> None:
+        self._kept = self.config
 
     @classmethod
     def begin(cls, catalog: Catalog, recipe: str = "", preset: str = "") -> Session:
@@ -149,6 +153,21 @@ class Session:
     def choose(self, recipe: str, preset: str) -> None:
         """Start from a preset."""
         self._put(resolve(self.catalog.recipes[recipe], preset), "")
+        self._kept = self.config
+
+    @property
+    def unkept(self) -> tuple[str, ...]:
+        """The fields that a person has set since the config came from a preset, a run or the command line, or went
+        into a file or a run: what is lost where nobody keeps it.
+        """
+        kept = self._kept
+        if kept is None or kept.recipe is not self.config.recipe:
+            kept = self.config.baseline()
+        return tuple(key for key in self.config.settings if not _says_the_same(self.config, kept, key))
+
+    def keep(self, config: RunConfig) -> None:
+        """A run, a preset or an exported file has this config from now on."""
+        self._kept = config
 
     def set_text(self, key: str, text: str) -> None:
         """What a person types into a field; an empty text unsets it. Typing on in one field is one step back.
@@ -179,8 +198,9 @@ class Session:
             self._put(self.config.with_values(changes, Source.FIX), "")
 
     def load(self, config: RunConfig) -> None:
-        """Another config altogether."""
+        """Another config altogether, which a run has."""
         self._put(config, "")
+        self._kept = self.config
 
     def cancel_typing(self, key: str) -> None:
         """What was there before the typing in a field began, as if nobody had typed."""

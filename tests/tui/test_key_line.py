@@ -32,6 +32,17 @@ async def test_a_fix_comes_and_goes_with_its_finding(app):
         await wait_for(pilot, lambda: not fix(), "no fix")
 
 
+async def test_the_presets_say_what_chooses_one_and_what_finds_one(app):
+    async with app().run_test(size=(80, 24)) as pilot:
+        await configure(pilot)
+        await pilot.press("p")
+        await wait_for(pilot, lambda: "⏎ start from it" in last(pilot), "the presets' own key")
+        assert "p presets" not in last(pilot)
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: "p presets" in last(pilot), "the form's keys")
+        assert "start from it" not in last(pilot)
+
+
 async def test_a_click_is_the_key_and_the_pointer_tells_more(app):
     async with app().run_test(size=(80, 24)) as pilot:
         place = await configure(pilot)

@@ -61,7 +61,7 @@ class ConfigureScreen(BoxPlace):
         Binding("w", "app.go('watch')", t("watch"), show=False),
         Binding("escape", "back", show=False),
         Binding("question_mark", "help", t("help")),
-        Binding("q", "app.leave", t("quit")),
+        Binding("q", "app.ask_leave", t("quit")),
     ]
 
     def __init__(self, session: Session, standing: Standing | None = None) -> None:
@@ -218,6 +218,8 @@ class ConfigureScreen(BoxPlace):
         """`fix` where there is one; nothing before the first paint is complete."""
         if not super().check_action(action, parameters):
             return None
+        if action == "presets" and self._ready and self.presets.has_focus:
+            return False  # one is there: the line has room for what can be done
         if action == "fix" and not is_told(parameters):
             return True if self.session.verdict.first_fix is not None else None
         return True

@@ -55,7 +55,7 @@ class RunsScreen(Place):
         Binding("c", "app.go('configure')", t("configure")),
         Binding("escape", "back", show=False),
         Binding("question_mark", "help", t("help")),
-        Binding("q", "app.leave", t("quit")),
+        Binding("q", "app.ask_leave", t("quit")),
     ]
 
     def compose(self) -> ComposeResult:

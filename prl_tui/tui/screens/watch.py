@@ -367,7 +367,7 @@ class WatchScreen(SizedPanes, LogPlace):
 
     def action_leave(self) -> None:
         """Leave the app; the run goes on."""
-        self.prl.action_leave()
+        self.prl.action_ask_leave()
 
     def action_help(self) -> None:
         """What this screen is."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from prl_tui.core import assess, checks
@@ -41,6 +42,8 @@ class PresetTable(Rows):
     """Choose where to start from."""
 
     HELP = "presets"
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", t("start from it"))]
 
     @dataclass
     class Chosen(Message):
