@@ -16,10 +16,11 @@ import pytest
 from rich.cells import cell_len
 
 from prl_tui import i18n
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import resolve
 from prl_tui.core.recipe import Text
 from prl_tui.export import bash
+from tests.built_in import RECIPES
 from tests.tools import catalogue
 
 if sys.version_info >= (3, 11):
@@ -342,7 +343,7 @@ for screen in (ConfigureScreen, RunsScreen, WatchScreen):
 @pytest.mark.usefixtures("chinese")
 @pytest.mark.parametrize("recipe", ["prl-grpo", "demo"])
 def test_an_exported_script_with_chinese_sentences_parses_and_refuses_in_chinese(tmp_path: Path, recipe: str) -> None:
-    found = catalog.load().recipes[recipe]
+    found = RECIPES[recipe]
     script = tmp_path / "job.sh"
     script.write_text(bash.export(plan.build(resolve(found, found.data.default_preset))).text, "utf-8")
     for locale in ("C", "C.UTF-8"):

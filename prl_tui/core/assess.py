@@ -10,6 +10,7 @@ from prl_tui.core import devices, layout, stacks, strategies
 from prl_tui.core.batch import Batch, Numbers, Violation
 from prl_tui.core.config import RunConfig, template_keys
 from prl_tui.core.devices import Devices
+from prl_tui.core.recipe import Recipe
 from prl_tui.core.stacks import Stack
 from prl_tui.core.value import Value, replace
 
@@ -100,17 +101,21 @@ def case(
 ) -> Case:
     """What the rules read of a config. `fixed` are fields that cannot be changed now."""
     recipe = config.recipe
-    played = set(recipe.data.batch.fields.values())  # a key that plays another part has no part of its own
-    keys = {
-        part: recipe.part(part)
-        for part in PARTS
-        if recipe.part(part) in recipe.by_key and (recipe.part(part) != part or part not in played)
-    }
-    found = {part: _taken(config, key) for part, key in keys.items()}
+    keys = recipe.parts or _parts(recipe)
+    found: dict[str, Any] = {}
+    unread: set[str] = set()
+    wrong: set[str] = set()
+    for part, key in keys.items():
+        value = config.value(key)
+        if config.wrong(key):
+            (unread if value is None else wrong).add(part)
+        elif value is None:
+            value = recipe.by_key[key].unset  # what the program takes where nobody gives it one
+        found[part] = value
     parts = {key: part for part, key in keys.items()}
     followers = {}
     for part, key in keys.items():
-        if config.follows(key):
+        if key in recipe.templated and config.follows(key):
             named = template_keys(config.settings[key].value)
             if len(named) == 1 and named[0] in parts:
                 followers[part] = parts[named[0]]
@@ -119,15 +124,16 @@ def case(
     return Case(
         recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
         frozenset(part for part, key in keys.items() if key in fixed),
-        frozenset(part for part, key in keys.items() if found[part] is None and config.wrong(key)),
-        frozenset(part for part, key in keys.items() if found[part] is not None and config.wrong(key)),
+        frozenset(unread), frozenset(wrong),
     )  # fmt: skip
 
 
-def _taken(config: RunConfig, key: str) -> Any:
-    """A field's value, or what the program takes where nobody gives it one."""
-    value = config.value(key)
-    return config.recipe.by_key[key].unset if value is None and not config.wrong(key) else value
+def _parts(recipe: Recipe) -> dict[str, str]:
+    """The parts that fields of a recipe play, remembered with it."""
+    played = set(recipe.data.batch.fields.values())  # a key that plays another part has no part of its own
+    keys = ((part, recipe.part(part)) for part in PARTS)
+    recipe.parts = {part: key for part, key in keys if key in recipe.by_key and (key != part or part not in played)}
+    return recipe.parts
 
 
 def needs_gpu(config: RunConfig) -> bool:

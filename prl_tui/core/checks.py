@@ -44,7 +44,7 @@ def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]
             if other.changes == fix.changes:
                 return verdict
         changed = report.config.with_values(fix.changes, Source.FIX)
-        made = _errors(_report(changed, facts, stack_name, ways_out=False)) - now
+        made = _errors(_report(changed, facts, stack_name, ways_out=False, advised=False)) - now
         if any(map(report.config.wrong, fix.changes)):  # what a value needs is told only once it can be read
             made = {error for error in made if error[0] != needs.CODE}
         verdict = not made
@@ -61,8 +61,8 @@ def _errors(report: Report) -> set[tuple[str, str]]:
     return {(finding.code, finding.field) for finding in report.findings if finding.severity == "error"}
 
 
-def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool) -> Report:
-    """The verdict; without `ways_out` nobody looks for changes that would mend it."""
+def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool, advised: bool = True) -> Report:
+    """The verdict; without `ways_out` nobody looks for changes that would mend it, without `advised` for advice."""
     whole = facts
     stack = assess.stack_of(config, stack_name, facts.stack)
     seen, idle, written = _through_files(config, facts)
@@ -71,12 +71,6 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
         facts = replace(facts, rows=None)
     stack, case = _case(config, facts, stack_name)
     found = assess.told(case)
-    schedule = _schedule(seen)
-    rows = splits.train_rows(seen, stack, facts.rows)
-    numbers = found.numbers
-    if assess.numbers(case).generations == 1:  # wrong, and an engine that takes it makes steps of it
-        numbers = replace(numbers, generations=1)
-    length = _length(config, case, lengths.estimate(case.rule, stack, numbers, found.batch, schedule, rows))
     heard = _without_problems(config, idle | written)
     findings = [*_bad_values(heard, case), *_broken_rules(config, stack, found), *_pairs(config, stack, facts)]
     if ways_out:
@@ -94,18 +88,15 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     findings += wandb.findings(config, facts)
     findings += missing.addresses(config)
     findings += _reported(config)
-    sound = not any(config.wrong(config.recipe.part(part)) for part in assess.PARTS)
-    findings += advice.length(config, schedule, length, facts) if sound else ()
-    findings += advice.late(config, length if sound else None, found.batch.world)
-    if not found.errors and not case.unread and not case.wrong:
-        findings += advice.rows(config, found.numbers, found.batch, length, facts)
-    findings += advice.evaluator(config, found.batch) if sound else ()
-    if config.preset and sound:
-        findings += advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
-    findings += advice.left_out(config, stack)
-    findings += advice.every_gpu(config, facts)
-    findings += advice.beyond_known(config)
-    findings += advice.environment(config, facts)
+    length = None
+    if advised:
+        schedule = _schedule(seen)
+        rows = splits.train_rows(seen, stack, facts.rows)
+        numbers = found.numbers
+        if assess.numbers(case).generations == 1:  # wrong, and an engine that takes it makes steps of it
+            numbers = replace(numbers, generations=1)
+        length = _length(config, case, lengths.estimate(case.rule, stack, numbers, found.batch, schedule, rows))
+        findings += _advice(config, facts, stack, case, found, schedule, length)
     findings += advice.program(config)
     if config.recipe.data.write:
         from prl_tui.core import given
@@ -114,6 +105,32 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool)
     findings += _machine(config, facts, case)
     findings.sort(key=lambda finding: ORDER[finding.severity])
     return Report(config, stack, found.devices, found.batch, length, tuple(findings), facts.environment)
+
+
+def _advice(
+    config: RunConfig,
+    facts: Facts,
+    stack: Stack,
+    case: assess.Case,
+    found: Assessment,
+    schedule: Schedule,
+    length: lengths.Steps | None,
+) -> Iterator[Finding]:
+    """What is said beside the rules: warnings and notes, never an error."""
+    sound = not any(config.wrong(config.recipe.part(part)) for part in assess.PARTS)
+    if sound:
+        yield from advice.length(config, schedule, length, facts)
+    yield from advice.late(config, length if sound else None, found.batch.world)
+    if not found.errors and not case.unread and not case.wrong:
+        yield from advice.rows(config, found.numbers, found.batch, length, facts)
+    if sound:
+        yield from advice.evaluator(config, found.batch)
+    if config.preset and sound:
+        yield from advice.learning_rate(config, found.batch, figures(config.baseline(), stack.name))
+    yield from advice.left_out(config, stack)
+    yield from advice.every_gpu(config, facts)
+    yield from advice.beyond_known(config)
+    yield from advice.environment(config, facts)
 
 
 def _reported(config: RunConfig) -> Iterator[Finding]:
@@ -150,11 +167,14 @@ def _without_problems(config: RunConfig, keys: frozenset[str]) -> RunConfig:
 
 def _bad_values(config: RunConfig, case: assess.Case) -> Iterator[Finding]:
     """Values that are wrong by themselves, unless a rule that they break on any box speaks of the same field already."""
+    wrong = [field for field in config.recipe.fields if config.settings[field.key].problem]
+    if not wrong:
+        return
     broken = assess.told(case.on_any_box()).violations
     named = {config.recipe.part(one.part) for one in broken if one.severity == "error"}
-    for field in config.recipe.fields:
+    for field in wrong:
         setting = config.settings[field.key]
-        if setting.problem and (setting.value is None or field.key not in named):
+        if setting.value is None or field.key not in named:
             code = "out-of-range" if setting.value is not None else "bad-value" if setting.text else "missing-value"
             yield Finding(code, "error", field.key, setting.problem, wordlist.about(field))
 

@@ -61,15 +61,14 @@ class RunConfig(Value):
         setting = self.settings.get(key)
         if setting is None:
             return None
-        field = self.recipe.by_key[key]
-        if self.follows(key):
-            return values.parse(field, fill(setting.value, self))[0]
+        if key in self.recipe.templated and self.follows(key):
+            return values.parse(self.recipe.by_key[key], fill(setting.value, self))[0]
         return setting.value
 
     def follows(self, key: str) -> bool:
         """The field has a template default, and nobody set it: it follows the fields that the template names."""
-        field, setting = self.recipe.by_key[key], self.settings[key]
-        return field.template and setting.source is Source.DEFAULT and isinstance(setting.value, str)
+        setting = self.settings[key]
+        return key in self.recipe.templated and setting.source is Source.DEFAULT and isinstance(setting.value, str)
 
     def wrong(self, key: str) -> bool:
         """Something is wrong with a field's value, or with that of one which it follows: nothing may be said from it."""
@@ -77,7 +76,9 @@ class RunConfig(Value):
         if setting is None:
             return False
         return bool(setting.problem) or (
-            self.follows(key) and any(self.wrong(named) for named in template_keys(setting.value))
+            key in self.recipe.templated
+            and self.follows(key)
+            and any(self.wrong(named) for named in template_keys(setting.value))
         )
 
     def text(self, key: str) -> str:
@@ -116,6 +117,8 @@ class RunConfig(Value):
     def differs(self, key: str, base: RunConfig) -> bool:
         """A field's value is another than the preset's, or than what it would be if it followed other fields there."""
         now, then = self.settings[key], base.settings[key]
+        if now is then:
+            return False
         if base.follows(key) and not self.follows(key) and not now.problem:
             return bool(now.value != values.parse(self.recipe.by_key[key], fill(then.value, self))[0])
         return (now.value, now.problem and now.text) != (then.value, then.problem and then.text)

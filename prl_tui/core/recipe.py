@@ -281,7 +281,7 @@ class PresetFile(Value, kw_only=True):
 class Recipe:
     """A training program that the tool knows: the file's data with its shared fields resolved."""
 
-    __slots__ = ("baselines", "by_key", "data", "fields", "origin", "places", "presets")
+    __slots__ = ("baselines", "by_key", "data", "fields", "origin", "parts", "places", "presets", "templated")
 
     def __init__(
         self,
@@ -299,8 +299,12 @@ class Recipe:
         self.places = dict(places or {})
         """Preset → the file of the person's own that it is from; none for one of the recipe's own file."""
         self.by_key: dict[str, Field] = {field.key: field for field in fields}
+        self.templated = frozenset(field.key for field in fields if field.template)
+        """Fields whose default names other fields."""
         self.baselines: dict[str, Any] = {}
         """Preset → its run config, made once (`config.resolve`)."""
+        self.parts: dict[str, str] = {}
+        """Part of the batch rule → the field that plays it, found once (`assess.case`)."""
 
     @property
     def name(self) -> str:

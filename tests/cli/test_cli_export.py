@@ -12,6 +12,7 @@ import pytest
 
 from prl_tui import atomic
 from prl_tui.cli import main, writing
+from tests.built_in import CATALOG
 
 BASH = ("export", "prl-grpo/standard-4gpu", "--format", "bash")
 
@@ -231,11 +232,10 @@ def test_another_script_as_source_says_what_is_needed(cli: Callable[..., object]
 
 def test_the_demo_has_one_output_folder_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from prl_tui.cli import demo
-    from prl_tui.core import catalog
     from prl_tui.tui.session import Session
 
     monkeypatch.chdir(tmp_path)
-    in_app = Session.begin(catalog.load(), "demo").config
+    in_app = Session.begin(CATALOG, "demo").config
     assert demo.config([]).value("output_dir") == in_app.value("output_dir") == "output"
 
 

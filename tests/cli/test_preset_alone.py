@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 LORA = "swift-dpo/lora-1gpu or swift-rm/lora-1gpu or swift-sft/lora-1gpu"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks, given, plan
+from prl_tui.core import checks, given, plan
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.core.flat_yaml import read_json
 from prl_tui.core.value import replace
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 ZERO2 = """compute_environment: LOCAL_MACHINE
 debug: false
 deepspeed_config:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, checks, hub_paths
+from prl_tui.core import checks, hub_paths
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.machine import local_paths
 from prl_tui.machine.facts import matches
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 ADDRESS = "https://example.org/data/a.jsonl?download=true"
 
 

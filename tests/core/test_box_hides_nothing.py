@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Report
+from tests.built_in import CATALOG
 
-CATALOG = catalog.load()
 BOXES = [*(Facts(node_gpus=count) for count in (0, 1, 2, 3, 6, 8)), Facts(node_gpus=2, rows=1, val_rows=1)]
 GPUS = ["0,1,2,2", "0,1,2", "0,x,2", "x", "-", "", "-1", "4,5,6,7", "0,1,2,3,4,5", "GPU-1,GPU-1"]
 CHANGES: list[dict[str, object]] = [

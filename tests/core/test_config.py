@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog, config_file
+from prl_tui.core import config_file
 from prl_tui.core.config import RunConfig, Source, find_key, from_environment, nearest_key, resolve
+from tests.built_in import CATALOG
 
-CATALOG = catalog.load()
 PRL = CATALOG.recipes["prl-grpo"]
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from prl_tui import i18n
-from prl_tui.core import catalog, config_file, mistakes
+from prl_tui.core import config_file, mistakes
+from tests.built_in import CATALOG
 
 
 def told(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "run.toml"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"run\.toml") as error:
-        config_file.read(path, catalog.load())
+        config_file.read(path, CATALOG)
     return [one.removeprefix(str(path)) for one in getattr(error.value, "sentences", [str(error.value)])]
 
 

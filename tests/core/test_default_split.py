@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 SMALL = {
     "nproc_per_node": 2,
     "cuda_visible_devices": "0,1",

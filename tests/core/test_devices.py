@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog, checks, devices
+from prl_tui.core import checks, devices
 from prl_tui.core.config import Source, resolve
-
-CATALOG = catalog.load()
+from tests.built_in import CATALOG
 
 CASES = [
     json.loads(line)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import Source, resolve
+from tests.built_in import RECIPES
 from tests.core.test_given import report
 
-RECIPES = catalog.load().recipes
 CODES = {"batch-rounds-down", "total-batch-rounds-down", "accumulation-without-effect"}
 
 

@@ -9,12 +9,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog, files, plan, shape
+from prl_tui.core import files, plan, shape
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.recipe import Field, RecipeFile, Text, build
 from prl_tui.core.recipe_tables import recipe_file_of
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import advice, catalog, checks, engine
+from prl_tui.core import advice, checks, engine
 from prl_tui.core import words as text
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding, GpuUse
 from prl_tui.core.plan import build
 from prl_tui.core.value import replace
+from tests.built_in import CATALOG
 
-CATALOG = catalog.load()
 GIB = 2**30
 
 

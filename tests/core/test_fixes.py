@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import assess, candidates, catalog, checks, constraints
+from prl_tui.core import assess, candidates, checks, constraints
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.core.space import Space
 from prl_tui.core.value import replace
+from tests.built_in import CATALOG
 
-CATALOG = catalog.load()
 GRID = range(1, 17)
 
 

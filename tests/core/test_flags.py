@@ -12,8 +12,8 @@ from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding
 from prl_tui.core.flags import LIVES
 from prl_tui.core.plan import build
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 FLAGS = {
     found["judge"]["version"]: found
     for found in (

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from prl_tui.core import catalog, checks, given
+from prl_tui.core import checks, given
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
-
-RECIPES = catalog.load().recipes
+from tests.built_in import RECIPES
 
 
 def report(recipe, preset, text=None, facts=None, **changes):

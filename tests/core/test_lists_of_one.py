@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, checks, config_file
+from prl_tui.core import checks, config_file
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Finding
+from tests.built_in import CATALOG
 
-CATALOG = catalog.load()
 PRL = CATALOG.recipes["prl-grpo"]
 
 

@@ -2,10 +2,8 @@
 
 import pytest
 
-from prl_tui.core import catalog
 from prl_tui.core.config import nearest, nearest_key, nearest_override
-
-RECIPES = catalog.load().recipes
+from tests.built_in import RECIPES
 
 
 @pytest.mark.parametrize("recipe", ["prl-grpo", "swift-grpo", "swift-sft", "swift-dpo", "swift-rm"])

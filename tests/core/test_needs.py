@@ -16,8 +16,7 @@ from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding
 from prl_tui.core.plan import build
 from prl_tui.export import bash
-
-RECIPES = catalog.load().recipes
+from tests.built_in import RECIPES
 
 
 def config(name: str, **values: object) -> RunConfig:

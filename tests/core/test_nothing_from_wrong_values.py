@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from prl_tui.core import catalog, checks, words
+from prl_tui.core import checks, words
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Report
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 FACTS = Facts(rows=1000, val_rows=100, seconds_per_step=3.0, pace_source="run")
 UNREADABLE = {"int": "4.5", "float": "x", "bool": "maybe", "choice": "no such one"}
 

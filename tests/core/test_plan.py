@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 PRL = RECIPES["prl-grpo"]
 
 

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.core.recipe import GROUPS, Recipe, build
 from prl_tui.core.value import replace
+from tests.built_in import CATALOG
 
-CATALOG = catalog.load()
 RECIPES = [pytest.param(recipe, id=recipe.name) for recipe in CATALOG.recipes.values()]
 PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in CATALOG.recipes.values() for name in r.presets]
 PRL = CATALOG.recipes["prl-grpo"]

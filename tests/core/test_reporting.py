@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks, reporting
+from prl_tui.core import checks, reporting
 from prl_tui.core.config import RunConfig, Source, resolve
-
-RECIPES = catalog.load().recipes
+from tests.built_in import RECIPES
 
 
 def custom(arguments: str) -> RunConfig:

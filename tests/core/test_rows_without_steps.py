@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from prl_tui.core import catalog, checks, words
+from prl_tui.core import checks, words
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
-
-RECIPES = catalog.load().recipes
+from tests.built_in import RECIPES
 
 SILENT = {
     "vlm-sft": ({}, "125 steps an epoch", "How long the run will be cannot be said: epochs is not known."),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Report
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 SPLIT = [name for name, recipe in RECIPES.items() if "split_dataset_ratio" in recipe.by_key]
 
 

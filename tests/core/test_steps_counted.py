@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import Source, resolve
+from tests.built_in import RECIPES
 
-DEMO = resolve(catalog.load().recipes["demo"], "two-ranks")
+DEMO = resolve(RECIPES["demo"], "two-ranks")
 
 
 @pytest.mark.parametrize(("every", "wanted"), [(50, 4), (60, 3), (300, 0), (0, 0)])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks, plan
+from prl_tui.core import checks, plan
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.export import losses
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 RUN = {
     "split_dataset_ratio": 0.25, "num_train_epochs": 3, "gradient_accumulation_steps": 4,
     "per_device_train_batch_size": 1, "nproc_per_node": 1,

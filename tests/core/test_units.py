@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from prl_tui import i18n
-from prl_tui.core import catalog
 from prl_tui.core.recipe import Text
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 SAME = {"", "s", "of a GPU"}
 """Units with one word for every number."""
 

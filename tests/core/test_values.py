@@ -11,8 +11,8 @@ from prl_tui.core import catalog, values
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.recipe import Field, Text
 from prl_tui.core.value import replace
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 EVERY_FIELD = [pytest.param(field, id=f"{r.name}-{field.key}") for r in RECIPES.values() for field in r.fields]
 
 

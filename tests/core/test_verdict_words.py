@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
-from prl_tui.core import catalog, checks, words
+from prl_tui.core import checks, words
 from prl_tui.core.config import Source, resolve
+from tests.built_in import RECIPES
 
-RECIPE = catalog.load().recipes["prl-grpo"]
+RECIPE = RECIPES["prl-grpo"]
 
 
 def report_of(**values):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding
 from prl_tui.core.plan import build
 from prl_tui.export import bash
 from prl_tui.machine.facts import wandb_key
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 WITH_MODE = [name for name, recipe in RECIPES.items() if "WANDB_MODE" in recipe.by_key]
 
 

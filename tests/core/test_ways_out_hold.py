@@ -9,9 +9,9 @@ import pytest
 from prl_tui.core import catalog, checks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, Finding
+from tests.built_in import CATALOG
 from tests.core.test_unsound_recipes import RECIPE
 
-CATALOG = catalog.load()
 ALL = [f"{recipe.name}/{preset}" for recipe in CATALOG.recipes.values() for preset in recipe.presets]
 
 

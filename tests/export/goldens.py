@@ -13,9 +13,11 @@ import re
 import sys
 from pathlib import Path
 
+from tests.built_in import RECIPES
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS
 
@@ -37,7 +39,7 @@ TOLD = {"image": "registry.local/prl:1", "gpu_type": "H100"}
 
 def plans() -> dict[str, tuple[RunConfig, dict[str, str]]]:
     """Name → config, and what the options say of the platform."""
-    recipes = catalog.load().recipes
+    recipes = RECIPES
     demo, grpo, rl, custom = (recipes[name] for name in ("demo", "prl-grpo", "minionerec-rl", "custom"))
     two: dict[str, object] = {
         "nnodes": 2, "cuda_visible_devices": "2,5", "environment": ["WANDB_API_KEY", "HF_TOKEN", "NOTE=x"],

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from prl_tui.core import catalog, plan, seal
+from prl_tui.core import plan, seal
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS, fitting
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, script
 
-RECIPES = catalog.load().recipes
 ONE = resolve(RECIPES["minionerec-rl"], "four-gpu")
 
 PYTHON = os.environ.get("PRL_TUI_DEEPSPEED_PYTHON", "")  # each test's environment has none of ours

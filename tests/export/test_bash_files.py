@@ -10,13 +10,13 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog, plan, scalars, values
+from prl_tui.core import plan, scalars, values
 from prl_tui.core.config import Source, resolve
 from prl_tui.export import bash_files
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export.scripts import script
 
-RECIPES = catalog.load().recipes
 HOSTILE = '/数据/it\'s: "x" $HOME `id` #\\n\n\tEND_OF_FILE\n ${v_x} $(touch canary) & | \x07'
 
 

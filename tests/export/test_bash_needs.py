@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, from_environment, resolve
 from prl_tui.core.plan import build
 from prl_tui.core.recipe import Field, Need, Recipe, Text
 from prl_tui.export import bash_files, bash_overrides
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, recipe, script, text_field
 from tests.export.test_bash_script import shellcheck
 
-RECIPES = catalog.load().recipes
 WITH_NEEDS = sorted(name for name, one in RECIPES.items() if one.data.needs)
 
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, from_environment, resolve
 from prl_tui.core.findings import Facts
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, script
-
-RECIPES = catalog.load().recipes
 
 
 @pytest.fixture(scope="module")

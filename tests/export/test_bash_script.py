@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from prl_tui import i18n
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, recipe, script, stub, text_field
 
-RECIPES = catalog.load().recipes
 PRL = RECIPES["prl-grpo"]
 PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in ("", *r.presets)]
 CASES = Path(__file__).parent.parent / "fixtures" / "cases"

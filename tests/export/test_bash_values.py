@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog
 from prl_tui.core.config import Source, resolve
 from prl_tui.export import bash_values
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, script
 
 BASH = shutil.which("bash") or "bash"
@@ -110,11 +110,7 @@ def test_a_node_without_awk_and_grep_runs_the_script(tmp_path: Path) -> None:
         (bench.bin / name).symlink_to(shutil.which(name) or name)
     (bench.bin / "nvidia-smi").write_text("#!/bin/sh\nprintf 'GPU 0: x\\n  MIG 1\\nGPU 1: x\\n'\n")
     (bench.bin / "nvidia-smi").chmod(0o755)
-    text = script(
-        resolve(catalog.load().recipes["prl-grpo"], "standard-2gpu").with_values(
-            {"cuda_visible_devices": None}, Source.SET
-        )
-    )
+    text = script(resolve(RECIPES["prl-grpo"], "standard-2gpu").with_values({"cuda_visible_devices": None}, Source.SET))
     outcome = bench.run(text, PATH=str(bench.bin), PRL_LEARNING_RATE="2.5e-6")
     assert (outcome.err, outcome.code) == ("", 0)
     assert outcome.argv is not None
@@ -137,7 +133,7 @@ def test_a_node_without_awk_and_grep_runs_the_script(tmp_path: Path) -> None:
 def test_a_variable_that_nothing_reads_is_named_with_the_nearest_that_something_does(
     bench: Bench, variable: str, near: str
 ) -> None:
-    text = script(resolve(catalog.load().recipes["prl-grpo"], "standard-2gpu"))
+    text = script(resolve(RECIPES["prl-grpo"], "standard-2gpu"))
     told = bench.run(text, **{variable: "2"}).err.splitlines()[0]
     assert told == f"warning: nothing reads this variable: {variable}" + (
         f"; the nearest name is {near}" if near else ""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog
 from prl_tui.core.config import RunConfig, Source, from_environment, resolve
 from prl_tui.core.plan import build
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, script
 
-RECIPES = catalog.load().recipes
 BOTH = [name for name, one in RECIPES.items() if {"WANDB_MODE", "report_to"} <= one.by_key.keys()]
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export import cmd
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export import cmd_reader, wine
 from tests.export.scripts import recipe, text_field
 from tests.export.test_exact_values import FEW, MANY, Carried, batches, in_fields, in_words, texts
 from tests.export.test_presets_exported import PRESETS
 
-RECIPES = catalog.load().recipes
 CUSTOM = resolve(RECIPES["custom"], "torchrun")
 BAT = FORMATS["bat"]
 

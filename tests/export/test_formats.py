@@ -8,21 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, plan, seal
+from prl_tui.core import plan, seal
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.value import replace
 from prl_tui.export import nodes
 from prl_tui.export.formats import FORMATS, SUFFIX, fitting
+from tests.built_in import RECIPES
 from tests.export.scripts import recipe, text_field
 
-CUSTOM = catalog.load().recipes["custom"]
+CUSTOM = RECIPES["custom"]
 TORCHRUN = resolve(CUSTOM, "torchrun")
 
 
 SEALED = [name for name in FORMATS if name not in {"command", "oneline", "deepspeed"}]
 """The rest has no place for a comment: a platform may put words behind a line, and JSON has none."""
-IN_FULL = resolve(catalog.load().recipes["minionerec-rl"], "four-gpu")
+IN_FULL = resolve(RECIPES["minionerec-rl"], "four-gpu")
 """A config that has files of accelerate and DeepSpeed."""
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS
 from prl_tui.export.losses import inherited
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, recipe, text_field
 from tests.export.test_bash_quoting import VALUE
 
-RECIPES = catalog.load().recipes
 SHELLS = ["bash", "dash"]
 TEXTS = recipe(
     text_field("a"), text_field("items", "list"), text_field("e", env="E_NAME"), text_field("free", "variables")

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, checks, plan
+from prl_tui.core import checks, plan
 from prl_tui.core.config import RunConfig, Source, from_environment, resolve
 from prl_tui.export import supervised
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export import platforms
 from tests.export.scripts import Bench, Outcome
 from tests.export.test_slurm import JOB, SRUN
 
-RECIPES = catalog.load().recipes
 PRESETS = [pytest.param(r.name, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in ("", *r.presets)]
 SCRIPTS = ["bash", "slurm", *(pytest.param(name, marks=pytest.mark.slow) for name in platforms.NAMES)]
 NAMED = re.compile(r"for example ([A-Z][A-Z0-9_]*=[\w.,=+/-]+)")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import resolve
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench
 
-RECIPES = catalog.load().recipes
 README = Path(__file__).parents[2] / "README.md"
 PRL = resolve(RECIPES["prl-grpo"], "standard-4gpu")
 

@@ -25,10 +25,11 @@ from hypothesis import assume, settings
 from hypothesis import given as example
 from hypothesis import strategies as st
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS, of_file
 from prl_tui.export.nodes import gpus
+from tests.built_in import RECIPES
 from tests.export import goldens
 from tests.export.platforms import ADDRESS, NAMES, PORT, given, kubelet, started, text_of
 from tests.export.scripts import Bench, Outcome
@@ -38,7 +39,6 @@ from tests.export.test_slurm import JOB, NASTY, RANK, SRUN, ranks
 from tests.judges import platforms
 from tests.plain_texts import is_plain
 
-RECIPES = catalog.load().recipes
 PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in r.presets]
 PIECES = ["$(RANK)", "$(WORLD_SIZE)", "$$", "$$(RANK)", "$", "$(", "${{ secrets.x }}", "${{", "$${{ x }}", "}}", "${RANK}", "$RANK",
           "'", '"', "\n", "\\", "!!", "!x", "中文", "🚀", "\u2028", "\x85", "\ufeff", "\r", "\x1b", "# x",

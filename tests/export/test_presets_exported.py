@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.export import supervised
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export.scripts import STUB, Bench, Outcome
 from tests.export.test_bash_script import CASES, refused, shellcheck
 from tests.export.test_slurm import JOB, SRUN
 
-RECIPES = catalog.load().recipes
 PRESETS = [pytest.param(r, name, id=f"{r.name}-{name}") for r in RECIPES.values() for name in ("", *r.presets)]
 SHELLS = ["bash", "dash"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS
+from tests.built_in import CATALOG
 from tests.export.scripts import Bench
 
-CATALOG = catalog.load()
 OWN, OVER = "CUDA_VISIBLE_DEVICES", "PRL_CUDA_VISIBLE_DEVICES"
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export import slurm_cluster
 from tests.export.scripts import Bench
 from tests.export.test_bash_script import shellcheck
 
-RECIPES = catalog.load().recipes
 CUSTOM = resolve(RECIPES["custom"], "torchrun")
 
 # What srun does, for one node: its task gets what a real one gets.

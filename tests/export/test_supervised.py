@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 from prl_tui import __version__
-from prl_tui.core import catalog, plan, seal
+from prl_tui.core import plan, seal
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.export import supervised
+from tests.built_in import RECIPES
 from tests.conftest import installed_script
 from tests.export.scripts import Bench
 from tests.export.test_bash_script import PRESETS, refused, shellcheck
 from tests.export.test_slurm import NASTY
 
-RECIPES = catalog.load().recipes
 BIN = str(Path(sys.executable).parent)
 
 

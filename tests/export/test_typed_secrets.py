@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, checks, plan, secrets
+from prl_tui.core import checks, plan, secrets
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.config_file import dump
 from prl_tui.export.formats import FORMATS
+from tests.built_in import RECIPES
 from tests.export.scripts import Bench, recipe, text_field
 
-RECIPES = catalog.load().recipes
 SECRETS = [
     "hf_abcdefghijklmnopqrstuvwx",
     "https://me:pass-word@host/x.py",

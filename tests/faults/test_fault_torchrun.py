@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import sys
@@ -13,8 +14,8 @@ from prl_tui.runs.state import log_end, status
 from tests.faults.conftest import PROGRAM
 from tests.runs.helpers import ended, is_living, marked, supervisor_of, until
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch]
-pytest.importorskip("torch")
+HERE_IS_TORCH = importlib.util.find_spec("torch") is not None  # its import takes seconds, of each worker that collects
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.skipif(not HERE_IS_TORCH, reason="needs torch")]
 
 SLOW = 90.0
 QUICK = stop.Grace(1.0, 5.0)

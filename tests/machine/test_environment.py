@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.plan import Activation, LaunchPlan, build
 from prl_tui.machine import conda, environment, packages
 from prl_tui.runs import plans
+from tests.built_in import RECIPES
 
 
 def test_this_environment_tells_what_it_has() -> None:
@@ -191,7 +191,7 @@ def test_the_path_of_an_interpreter_is_an_environment(double: Path) -> None:
 
 
 def plan_for(**values: object) -> LaunchPlan:
-    config = resolve(catalog.load().recipes["swift-sft"], "lora-4gpu").with_values(values, Source.SET)
+    config = resolve(RECIPES["swift-sft"], "lora-4gpu").with_values(values, Source.SET)
     return build(config)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from prl_tui.core import catalog, checks, hub_paths
+from prl_tui.core import checks, hub_paths
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts
 from prl_tui.core.value import replace
 from prl_tui.machine import facts, local_paths
-
-RECIPES = catalog.load().recipes
+from tests.built_in import RECIPES
 
 
 def config(recipe="swift-sft", **changes):

@@ -7,6 +7,7 @@ import pytest
 from prl_tui.core import catalog
 from prl_tui.core.config import Source, resolve
 from prl_tui.machine import presets, trust
+from tests.built_in import RECIPES
 
 
 @pytest.fixture
@@ -154,13 +155,10 @@ def test_a_text_that_the_editor_cannot_change_alone_names_the_file_and_stays(tmp
 
 def test_a_value_that_cannot_be_read_is_not_saved_as_none(tmp_path):
     """It was written as "", which unsets it, and said to be saved."""
-    from prl_tui.core import catalog
     from prl_tui.core.config import Source, resolve
     from prl_tui.machine import presets
 
-    one = resolve(catalog.load().recipes["prl-grpo"], "standard-4gpu").with_values(
-        {"learning_rate": "5e-"}, Source.FORM
-    )
+    one = resolve(RECIPES["prl-grpo"], "standard-4gpu").with_values({"learning_rate": "5e-"}, Source.FORM)
     with pytest.raises(ValueError, match="Not saved: learning_rate: “5e-” is not a number"):
         presets.save(tmp_path / "prl-grpo.toml", one, "mine")
     assert not (tmp_path / "prl-grpo.toml").exists()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from prl_tui.core import catalog
 from prl_tui.core.config import Source, resolve
 from prl_tui.machine import rows
+from tests.built_in import RECIPES
 
 PARQUET = Path(__file__).parent.parent / "fixtures" / "rows" / "made_by_pyarrow.parquet"
 
@@ -68,7 +69,7 @@ def test_csv_records_are_those_of_the_csv_module(
 
 
 def test_a_config_is_counted_in_its_own_files_or_not_at_all(tmp_path: Path) -> None:
-    recipes = catalog.load().recipes
+    recipes = RECIPES
     folder = tmp_path / "datasets" / "original"
     folder.mkdir(parents=True)
     (folder / "mr_train.jsonl").write_text('{"a": 1}\n' * 7, "utf-8")

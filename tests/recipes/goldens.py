@@ -6,10 +6,10 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import RunConfig, Source, resolve
+from tests.built_in import RECIPES
 
-RECIPES = catalog.load().recipes
 Options = dict[str, tuple[str, ...]]
 
 

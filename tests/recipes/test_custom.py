@@ -12,6 +12,7 @@ import pytest
 from prl_tui.machine import paths
 from prl_tui.runs import overview
 from prl_tui.runs.folder import RunFolder
+from tests.built_in import CATALOG
 from tests.conftest import installed_script
 from tests.runs.helpers import nothing_left
 from tests.tui.driving import configure, text_of, wait_for
@@ -171,11 +172,10 @@ async def test_the_form_edits_free_fields(app, tmp_path, monkeypatch):
 
 @pytest.fixture
 def app(own_home):
-    from prl_tui.core import catalog
     from prl_tui.tui.session import Session
     from tests.tui.driving import App
 
-    found = catalog.load()
+    found = CATALOG
 
     def make(recipe, preset):
         return App(found, session=Session.begin(found, recipe, preset))

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, plan
+from prl_tui.core import plan
 from prl_tui.core.config import Source, resolve
 from prl_tui.runs import launcher, plans
 from prl_tui.runs.launcher import Inside, Job, LaunchError, OwnFile
+from tests.built_in import RECIPES
 from tests.runs.helpers import ended
 
 
@@ -28,7 +29,7 @@ def test_a_program_finds_its_file_in_the_runs_folder(root):
 
 
 def test_a_plan_brings_its_files(tmp_path):
-    recipe = catalog.load().recipes["vlm-sft"]
+    recipe = RECIPES["vlm-sft"]
     config = resolve(recipe, "two-gpu").with_values({"config_source": "generate", "training_env": "this"}, Source.SET)
     job = plans.job(plan.build(config), tmp_path)
     [file] = job.files
@@ -37,7 +38,7 @@ def test_a_plan_brings_its_files(tmp_path):
 
 
 def test_accelerate_is_asked_for_rank_logs_unless_the_person_did(tmp_path):
-    recipe = catalog.load().recipes["minionerec-rl"]
+    recipe = RECIPES["minionerec-rl"]
     files = {key: str(tmp_path / "one") for key in ("train_file", "eval_file", "info_file")}
     (tmp_path / "one").write_text("")
     config = resolve(recipe, "four-gpu").with_values({**files, "training_env": "this"}, Source.SET)

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from prl_tui.core import catalog
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.plan import build
 from prl_tui.machine.gpus import GpuSnapshot
 from prl_tui.runs import history, plans, records
 from prl_tui.runs.store import make_folder
 from prl_tui.tui import feeds
+from tests.built_in import RECIPES
 from tests.runs.helpers import until
 
-DEMO = resolve(catalog.load().recipes["demo"], "two-ranks")
+DEMO = resolve(RECIPES["demo"], "two-ranks")
 
 
 def a_run(root, steps, config=DEMO, seconds=3):
@@ -69,7 +69,7 @@ def test_the_nearest_run_lends_its_pace_and_not_the_newest(tmp_path):
     assert history.pace(tmp_path, wide).seconds == 9.0
 
 
-@pytest.mark.parametrize("recipe", catalog.load().recipes.values(), ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
 def test_every_recipe_says_which_settings_change_no_step(recipe):
     never = {
         "num_train_epochs", "num_epochs", "epochs", "max_steps", "save_steps", "eval_steps", "logging_steps",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, smoke
+from prl_tui.core import smoke
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.plan import build
 from prl_tui.core.smoke import Seen, Sizes, Wanted
@@ -18,9 +18,9 @@ from prl_tui.machine import paths
 from prl_tui.runs import launcher, plans, smoke_data, stop
 from prl_tui.runs import smoke as smokes
 from prl_tui.runs.state import status
+from tests.built_in import RECIPES
 from tests.runs.helpers import put_smoke
 
-RECIPES = catalog.load().recipes
 WITH_SMOKE = [recipe.name for recipe in RECIPES.values() if recipe.data.smoke.steps]
 SEEN = Seen(0, 3, 3, True, True)
 

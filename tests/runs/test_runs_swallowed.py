@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from prl_tui.cli import watching
-from prl_tui.core import catalog
 from prl_tui.core.recipe import Outputs
 from prl_tui.core.value import plain
 from prl_tui.runs import launcher, overview
 from prl_tui.telemetry.console import ConsoleFormat, ConsoleReader
 from prl_tui.tui import run_words
+from tests.built_in import RECIPES
 from tests.runs.helpers import ended
 
 REPORT = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "
 HIDES = "of a failure that the exit code hides: "
-VLM = catalog.load().recipes["vlm-sft"].data.outputs
+VLM = RECIPES["vlm-sft"].data.outputs
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])

@@ -21,6 +21,7 @@ from prl_tui.core.plan import build
 from prl_tui.core.trial import Step, Trial
 from prl_tui.runs import trial
 from tests import odd_program
+from tests.built_in import RECIPES
 from tests.runs.helpers import is_living, until
 
 
@@ -189,7 +190,7 @@ def test_a_signal_to_this_process_s_group_is_not_the_probe_s_business(program, t
 
 @pytest.mark.parametrize(("launcher", "command"), [("torchrun", "sft"), ("swift", "sft")])
 def test_the_parser_gets_the_real_words(tmp_path: Path, launcher: str, command: str) -> None:
-    config = resolve(catalog.load().recipes["swift-sft"], "lora-4gpu").with_values({"launcher": launcher}, Source.SET)
+    config = resolve(RECIPES["swift-sft"], "lora-4gpu").with_values({"launcher": launcher}, Source.SET)
     order = trial.order_of(build(config), tmp_path, tmp_path)
     plan = build(config)
     assert order["swift"] == command
@@ -222,7 +223,7 @@ def engines(folder: Path, **files: str) -> RunConfig:
         path.write_text(text)
     for package in {name.partition("__")[0] for name in files}:
         (packages / package / "__init__.py").write_text("")
-    recipe = catalog.load().recipes["prl-grpo"]
+    recipe = RECIPES["prl-grpo"]
     changes = {"training_env": str(folder), "dataloader_num_workers": 1}
     return resolve(recipe, "standard-4gpu").with_values(changes, Source.SET)
 
@@ -269,7 +270,7 @@ def test_a_bound_seed_worker_fits(tmp_path: Path) -> None:
 
 
 def config_of(name: str = "prl-grpo", preset: str = "standard-4gpu") -> RunConfig:
-    return resolve(catalog.load().recipes[name], preset)
+    return resolve(RECIPES[name], preset)
 
 
 def test_flags_that_the_parser_did_not_take_are_at_their_fields() -> None:
@@ -345,7 +346,7 @@ def test_the_probe_measures_the_share_where_vllm_runs() -> None:
 
 
 def custom(**values: object) -> RunConfig:
-    recipe = catalog.load().recipes["custom"]
+    recipe = RECIPES["custom"]
     unset = {"script": None, "training_env": "this"}
     return resolve(recipe, "python").with_values({**unset, **values}, Source.SET)
 

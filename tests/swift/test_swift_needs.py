@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog
 from prl_tui.core import trial as trials
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.plan import build
 from prl_tui.runs import trial
+from tests.built_in import RECIPES
 from tests.swift.swift_runs import Bench
 
 TAKEN = {"vllm_mode": "server", "vllm_server_host": "10.0.0.2", "vllm_server_port": 8001}
@@ -26,7 +26,7 @@ def test_the_real_parser_refuses_what_a_need_names(
 ) -> None:
     """The server of the last one is not there: the probe reads the command and calls nobody."""
     given = dict(word.split("=", 1) for word in bench.options(name) if "=" in word)
-    config = resolve(catalog.load().recipes[name], "").with_values(given, Source.SET)
+    config = resolve(RECIPES[name], "").with_values(given, Source.SET)
     if name == "swift-grpo":
         given_vllm = {"use_vllm": True}
         config = config.with_values(given_vllm, Source.SET)

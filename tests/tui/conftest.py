@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from prl_tui.core import catalog
 from prl_tui.tui.session import Session
+from tests.built_in import CATALOG
 from tests.tui.driving import App
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of a test at several sizes one runs on every Python; the others, which no Python changes, run once, as slow ones."""
+    first: dict[tuple[str, str], object] = {}
+    for item in items:
+        here = item.path.parent == HERE and hasattr(item, "callspec")
+        size = item.callspec.params.get("size") if here else None
+        if size is not None and first.setdefault((item.module.__name__, item.originalname), size) != size:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +50,7 @@ def quick_idle(monkeypatch):
 @pytest.fixture(scope="session")
 def recipes():
     """The built-in recipes."""
-    return catalog.load()
+    return CATALOG
 
 
 @pytest.fixture
