@@ -11,7 +11,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PYTHON = sys.executable
-WORKERS = str(min(4, len(os.sched_getaffinity(0))))
+CORES = len(os.sched_getaffinity(0))
+WORKERS = str(min(4, CORES))
+WAITERS = str(min(4, CORES + 1))
+"""The slow tests wait for runs as much as they work."""
 
 STEPS: dict[str, list[str]] = {
     "lint": [PYTHON, "-m", "ruff", "check", "."],
@@ -36,7 +39,7 @@ STEPS: dict[str, list[str]] = {
         "pytest",
         "-q",
         "-n",
-        WORKERS,
+        WAITERS,
         "--dist",
         "loadfile",
         "-m",

@@ -260,7 +260,7 @@ def _known(case: Case, batch: Batch) -> Batch:
 
 
 def _int(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int else None
 
 
 def _evaluates(value: Mapping[str, Any], stack: Stack) -> bool:

@@ -218,8 +218,8 @@ class ConfigureScreen(BoxPlace):
         """`fix` where there is one; nothing before the first paint is complete."""
         if not super().check_action(action, parameters):
             return None
-        if action == "presets" and self._ready and self.presets.has_focus:
-            return False  # one is there: the line has room for what can be done
+        if action == "presets" and self.presets.has_focus:  # the line has room for what can be done there
+            return False
         if action == "fix" and not is_told(parameters):
             return True if self.session.verdict.first_fix is not None else None
         return True
@@ -231,11 +231,10 @@ class ConfigureScreen(BoxPlace):
     def action_fix(self, _none: bool = False) -> None:
         """Apply the first way out; say where there is none."""
         verdict = self.session.verdict
-        fix = verdict.first_fix
-        if fix is None:
+        if verdict.first_fix is None:
             self.prl.tell(configure_words.no_fix(verdict))
-            return
-        self._apply(fix)
+        else:
+            self._apply(verdict.first_fix)
 
     def action_undo(self) -> None:
         """One change back."""
