@@ -83,7 +83,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool,
         findings = exact.with_ways_out(config, case, found, findings)
     findings += engine.versions(config, facts)
     picked = stack_name or (config.value("stack") if "stack" in config.settings else "")
-    findings += flags.findings(config, facts, stack if picked else None)
+    findings += flags.findings(config, facts, stack if picked else None, by_field=not stack_name)
     findings += needs.findings(config, config.recipe.data.needs)
     findings += wandb.findings(config, facts)
     findings += missing.addresses(config)

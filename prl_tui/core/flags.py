@@ -75,10 +75,11 @@ ALIKE = {("--train_type", "--tuner_type"), ("--tuner_type", "--train_type"),
 """Pairs whose values mean the same, so that one can take the other's."""
 
 
-def findings(config: RunConfig, facts: Facts, chosen: Stack | None = None) -> Iterator[Finding]:
+def findings(config: RunConfig, facts: Facts, chosen: Stack | None = None, by_field: bool = True) -> Iterator[Finding]:
     """Flags of the plan that the ms-swift which is installed does not know, and launchers that start launchers.
 
-    `chosen`: the stack that a person picked. Its versions are judged where none is installed.
+    `chosen`: the stack that a person picked. Its versions are judged where none is installed. `by_field`: the config's
+    own field says it, so that another value there would change it.
     """
     version = facts.versions.get(PACKAGE)
     span = swift_span(chosen.name) if chosen is not None and not version else None
@@ -89,8 +90,9 @@ def findings(config: RunConfig, facts: Facts, chosen: Stack | None = None) -> It
     if version and speaks_swift(plan):
         yield from _unknown(plan, version)
     if chosen is not None and span and speaks_swift(plan):
-        yield from _unknown_to(plan, chosen, span)
-        yield from _mode_missing(plan, chosen)
+        back = _own_stack(config) if by_field else ()
+        yield from _unknown_to(plan, chosen, span, back)
+        yield from _mode_missing(plan, chosen, back)
     if _nests(plan.argv):
         yield from _nested(plan, around)
     elif plan.launcher == "swift":
@@ -115,7 +117,7 @@ def _unknown(plan: LaunchPlan, version: str) -> Iterator[Finding]:
             yield Finding("flag-unknown", "error", key, message, _why(flag, life, version), fixes)
 
 
-def _unknown_to(plan: LaunchPlan, chosen: Stack, span: tuple[str, str]) -> Iterator[Finding]:
+def _unknown_to(plan: LaunchPlan, chosen: Stack, span: tuple[str, str], back: tuple[Fix, ...]) -> Iterator[Finding]:
     """Flags that no version of the stack takes: errors; those that not every one takes: warnings."""
     for argument, flag, life in _judged(plan):
         version = life.lacking(*span)
@@ -127,7 +129,7 @@ def _unknown_to(plan: LaunchPlan, chosen: Stack, span: tuple[str, str]) -> Itera
             yield Finding("flag-unknown-to-some", "warning", key, message, why)
         else:
             message = t("{stack} does not know {flag}.", stack=chosen.said, flag=flag)
-            fixes = (*_fixes(plan.config, key, life), *_own_stack(plan.config))
+            fixes = (*_fixes(plan.config, key, life), *back)
             yield Finding("flag-unknown", "error", key, message, why, fixes)
 
 
@@ -138,7 +140,7 @@ def _own_stack(config: RunConfig) -> tuple[Fix, ...]:
     return (Fix({"stack": None}, t("back to the recipe's own rules")),)
 
 
-def _mode_missing(plan: LaunchPlan, chosen: Stack) -> Iterator[Finding]:
+def _mode_missing(plan: LaunchPlan, chosen: Stack, back: tuple[Fix, ...]) -> Iterator[Finding]:
     """A command that generates with vLLM and has no way to say where, for a stack that wants to be told."""
     said = {flag: words for argument in plan.arguments for flag, words in _said(argument.words)}
     if "vllm_mode" in plan.config.recipe.by_key or not chosen.vllm_mode or "--vllm_mode" in said:
@@ -148,8 +150,8 @@ def _mode_missing(plan: LaunchPlan, chosen: Stack) -> Iterator[Finding]:
     key = next((one.key for one in plan.arguments if any(_flag(word) == "--use_vllm" for word in one.words)), "")
     message = t("{stack} wants {needed} with {flag}.", stack=chosen.said, needed="--vllm_mode", flag="--use_vllm")
     why = t("colocate: vLLM on the training's GPUs; server: a swift rollout elsewhere.")
-    key, fixes = key if key in plan.config.recipe.by_key else "", _own_stack(plan.config)
-    yield Finding("vllm-mode-missing", "error", key, message, why, fixes)
+    key = key if key in plan.config.recipe.by_key else ""
+    yield Finding("vllm-mode-missing", "error", key, message, why, back)
 
 
 def _judged(plan: LaunchPlan) -> Iterator[tuple[Argument, str, Life]]:

@@ -110,5 +110,7 @@ def deepspeed(plan: LaunchPlan) -> Export:
     return Export(_text(plan, "deepspeed"), _losses(plan, "deepspeed"))
 
 
-ACCELERATE = Format("accelerate", ".accelerate.yaml", accelerate, lambda plan: _refusal(plan, "accelerate"))
-DEEPSPEED = Format("deepspeed", ".deepspeed.json", deepspeed, lambda plan: _refusal(plan, "deepspeed"))
+ACCELERATE = Format(
+    "accelerate", ".accelerate.yaml", accelerate, lambda plan: _refusal(plan, "accelerate"), whole=False
+)
+DEEPSPEED = Format("deepspeed", ".deepspeed.json", deepspeed, lambda plan: _refusal(plan, "deepspeed"), whole=False)

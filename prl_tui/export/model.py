@@ -46,6 +46,8 @@ class Format:
     """One sentence why a plan cannot be written so, or ""."""
     asks: tuple[str, ...] = ()
     """What it takes that no run config has, each a text that may be empty: `image`, `gpu_type`."""
+    whole: bool = True
+    """Whether its text has all settings, and not some of them."""
 
     def refused(self, plan: LaunchPlan) -> str:
         """One sentence why the plan is not written, or "": a secret in it, or what the format itself refuses."""

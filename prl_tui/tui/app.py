@@ -206,6 +206,11 @@ class PrlApp(CalmEnd):
         return self._session
 
     @property
+    def unkept(self) -> tuple[str, ...]:
+        """The changed settings that would be gone with the app."""
+        return self._session.unkept if self._session is not None else ()
+
+    @property
     def catalog(self) -> Catalog:
         """The recipes."""
         if self._catalog is None:
@@ -382,7 +387,7 @@ class PrlApp(CalmEnd):
         """Leave, after a question where that loses changed settings; runs go on."""
         from prl_tui.tui import leaving
 
-        leaving.ask(self, self._session)
+        leaving.ask(self)
 
     def action_leave(self) -> None:
         """Leave at once; runs go on."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prl_tui import atomic, reasons, regular
-from prl_tui.export.formats import SUFFIX, of_file
+from prl_tui.export.formats import FORMATS, SUFFIX, of_file
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.tui.cells import safe
@@ -40,7 +40,7 @@ def _ask(app: PrlApp, name: str, exported: Export, text: str, problem: str = "")
         except OSError as error:
             return _unreadable(path, error)
         if old is None or old == exported.text:
-            return _put(app, path, exported)
+            return _put(app, name, path, exported)
         others.append(old)
         return ""
 
@@ -87,7 +87,7 @@ def _replace(app: PrlApp, name: str, exported: Export, given: str, old: str, aga
             return
         if now is not None and now not in (old, exported.text):  # somebody else wrote it meanwhile
             _replace(app, name, exported, given, now, again=True)
-        elif problem := _put(app, path, exported):
+        elif problem := _put(app, name, path, exported):
             _ask(app, name, exported, given, problem)
 
     asked = t("{path} exists and differs. Replace it?", path=path)
@@ -95,12 +95,13 @@ def _replace(app: PrlApp, name: str, exported: Export, given: str, old: str, aga
     app.push_screen(Question(question, t("replace"), t("keep it"), changes[:20000]), answered)
 
 
-def _put(app: PrlApp, path: Path, exported: Export) -> str:
+def _put(app: PrlApp, name: str, path: Path, exported: Export) -> str:
     """Write it and say so; why that is impossible, or ""."""
     try:
         atomic.write_behind(path, exported.text, 0o755 if exported.executable else 0o644)
     except OSError as error:
         return t("{path} cannot be written: {reason}.", path=path, reason=reasons.of(error))
-    app.session.keep(app.session.config)
+    if FORMATS[name].whole:
+        app.session.keep(app.session.config)
     app.tell(t("wrote {path}", path=paths.here() / path))
     return ""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prl_tui.i18n import nt, t
-from prl_tui.lists import listed
 
 if TYPE_CHECKING:
     from prl_tui.tui.app import PrlApp
-    from prl_tui.tui.session import Session
 
 
-def ask(app: PrlApp, session: Session | None) -> None:
+def ask(app: PrlApp) -> None:
     """Leave; first ask where that loses what a person has set. Runs go on in any case."""
-    lost = session.unkept if session is not None else ()
+    lost = app.unkept
     if not lost:
         app.action_leave()
         return
@@ -22,5 +20,7 @@ def ask(app: PrlApp, session: Session | None) -> None:
 
     question = nt("Quit? {n} changed setting is kept nowhere.",
                   "Quit? {n} changed settings are kept nowhere.", len(lost))  # fmt: skip
-    details = f"{listed(lost)}\n{t('s on the configure screen keeps them as a preset.')}"
+    keeps = nt("s on the configure screen keeps it as a preset.",
+               "s on the configure screen keeps them as a preset.", len(lost))  # fmt: skip
+    details = f"{'  '.join(lost)}\n{keeps}"
     app.push_screen(Question(question, t("quit"), t("stay"), details), lambda yes: app.action_leave() if yes else None)

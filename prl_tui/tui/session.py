@@ -105,10 +105,8 @@ class Session:
     _verdict: Verdict | None = None
     looking: bool = False
     """Whether the facts are not yet those of the config as it is now."""
-    _kept: RunConfig | None = None
-
-    def __post_init__(self) -> None:
-        self._kept = self.config
+    _kept: list[RunConfig] = field(default_factory=list)
+    """What runs and exported files have."""
 
     @classmethod
     def begin(cls, catalog: Catalog, recipe: str = "", preset: str = "") -> Session:
@@ -153,21 +151,17 @@ class Session:
     def choose(self, recipe: str, preset: str) -> None:
         """Start from a preset."""
         self._put(resolve(self.catalog.recipes[recipe], preset), "")
-        self._kept = self.config
 
     @property
     def unkept(self) -> tuple[str, ...]:
-        """The fields that a person has set since the config came from a preset, a run or the command line, or went
-        into a file or a run: what is lost where nobody keeps it.
-        """
-        kept = self._kept
-        if kept is None or kept.recipe is not self.config.recipe:
-            kept = self.config.baseline()
-        return tuple(key for key in self.config.settings if not _says_the_same(self.config, kept, key))
+        """The fields that differ from the preset where no run and no exported file has the config: else lost."""
+        if any(_means_the_same(self.config, kept) for kept in self._kept):
+            return ()
+        return self.config.changed()
 
     def keep(self, config: RunConfig) -> None:
-        """A run, a preset or an exported file has this config from now on."""
-        self._kept = config
+        """A run or an exported file has this config from now on."""
+        self._kept.append(config)
 
     def set_text(self, key: str, text: str) -> None:
         """What a person types into a field; an empty text unsets it. Typing on in one field is one step back.
@@ -200,7 +194,7 @@ class Session:
     def load(self, config: RunConfig) -> None:
         """Another config altogether, which a run has."""
         self._put(config, "")
-        self._kept = self.config
+        self.keep(config)
 
     def cancel_typing(self, key: str) -> None:
         """What was there before the typing in a field began, as if nobody had typed."""
@@ -240,6 +234,11 @@ def _says_the_same(one: RunConfig, other: RunConfig, key: str) -> bool:
     """A field is alike in two configs for whoever reads it, wherever each value came from."""
     now, then = one.settings[key], other.settings[key]
     return (now.value, now.problem) == (then.value, then.problem) and one.text(key) == other.text(key)
+
+
+def _means_the_same(one: RunConfig, other: RunConfig) -> bool:
+    """No field says something else in one than in the other, wherever the values came from."""
+    return one.recipe is other.recipe and not any(one.differs(key, other) for key in one.settings)
 
 
 def _same(one: RunConfig, other: RunConfig) -> bool:

@@ -229,3 +229,11 @@ def test_a_flag_that_was_renamed_twice_is_told_by_its_name_of_now() -> None:
     for version, since, other in (("4.6.0", "4.0", "--tuner_type"), ("3.5.3", "3.0", "--train_type")):
         [found] = unknown(config, version)
         assert found.why == f"Since {since} it is called {other}."
+
+
+def test_a_stack_that_the_command_line_picks_has_no_way_out_among_the_fields() -> None:
+    """`--stack` wins over the field: another value there mends nothing."""
+    config = resolve(RECIPES["prl-grpo"], "standard-4gpu").with_values({"stack": "swift-3.12"}, Source.SET)
+    found = [one for one in checks.check(config, stack_name="swift-4.4").findings if one.code == "flag-unknown"]
+    assert found
+    assert not any("stack" in fix.changes for one in found for fix in one.fixes)

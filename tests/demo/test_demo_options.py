@@ -13,6 +13,7 @@ import pytest
 from prl_tui.demo.faults import FaultSwitches
 from prl_tui.demo.options import Options, make_parser, read_options
 from prl_tui.demo.train import NO_TORCH
+from tests.built_in import RECIPES
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,3 +115,10 @@ def test_every_rank_refuses_an_indivisible_batch_before_torch_is_imported(rank, 
     assert done.stderr.rstrip().endswith(
         "ValueError: global_batch_size (16) must be divisible by per_device_train_batch_size (3) x world_size (2)"
     )
+
+
+def test_the_recipe_knows_what_the_program_takes_where_a_batch_is_not_given():
+    """An emptied batch field was judged by no rule, and the program's own default ended the run."""
+    own = make_parser().parse_args([])
+    for key in ("global_batch_size", "per_device_train_batch_size"):
+        assert RECIPES["demo"].by_key[key].unset == getattr(own, key)

@@ -827,15 +827,28 @@ LONG = " ".join(["word"] * 30)
         ([("warning", "w", "mend w"), ("error", LONG)], 3, [f"✗ {LONG[:74]} …", "! w", "mend w"]),
         ([("error", LONG, "mend it")], 2, [f"✗ {LONG[:74]} …", "mend it"]),
         ([("error", "a"), ("note", "n")], 2, ["✗ a", "· n"]),
+        ([("error", "a"), ("error", LONG)], 2, ["✗ a", f"✗ {LONG[:74]} …"]),
     ],
 )
 def test_a_way_out_stands_right_under_its_finding_or_nowhere(findings, rows, shown):
     made = [finding(*one) for one in findings]
     first = next((one.fixes[0] for one in made if one.fixes), None)
-    blocks = _shown(made, first, rows, 80)
+    blocks = _shown(made, (), first, rows, 80)
     assert [line.text for block in blocks for line in block] == shown
     for block in blocks:
         assert [line.fix for line in block if line.fix is not None] in ([], [first])
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"), [(2, ["! w", "mend w"]), (3, ["✗ a", "! w", "mend w"]), (4, ["✗ a", "✗ b", "! w", "mend w"])]
+)
+def test_what_f_changes_is_in_sight_before_errors_of_the_box_alone(rows, shown):
+    """At 80x24 two errors of a box without GPUs hid the warning about what had just been typed, and `f` mended it."""
+    own, here = [finding("warning", "w", "mend w")], [finding("error", "a"), finding("error", "b")]
+    blocks = _shown(own, here, own[0].fixes[0], rows, 80)
+    assert [line.text for block in blocks for line in block] == shown
+    worse = [finding("error", "c"), *own]
+    assert "mend w" not in [line.text for block in _shown(worse, here, own[0].fixes[0], 2, 80) for line in block]
 
 
 async def test_the_setting_under_the_cursor_stays_in_sight_when_others_come(app):
@@ -850,3 +863,30 @@ async def test_the_setting_under_the_cursor_stays_in_sight_when_others_come(app)
         place.update()
         await wait_for(pilot, lambda: "output folder" in text_of(place.form), "the same row")
         assert place.form.key == "output_dir"
+
+
+@pytest.mark.parametrize("how", ["enter", "click"])
+async def test_no_letter_starts_anything_in_a_number_field_that_was_opened_on_purpose(app, how):
+    """`12l` typed into an opened field launched a run."""
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        place = await open_on(pilot, "max_steps")
+        if how == "enter":
+            await pilot.press("enter", "ctrl+u")
+        else:
+            await click_text(pilot, place.form, "200")
+        for key in "12lesdaq":
+            await pilot.press(key)
+        await wait_for(pilot, lambda: place.session.config.text("max_steps") == "12lesdaq", "the letters as text")
+        assert pilot.app.screen is place
+        assert place.form.typing
+        assert not place.session.verdict.report.ok
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.session.config.text("max_steps") == "200", "what was there before")
+
+
+async def test_a_digit_typed_in_place_leaves_the_letters_to_the_screen(app):
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        place = await open_on(pilot, "max_steps")
+        await pilot.press("1", "2", "e")
+        await wait_for(pilot, lambda: pilot.app.screen is not place, "the formats")
+        assert place.session.config.text("max_steps") == "12"

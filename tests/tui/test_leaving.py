@@ -5,11 +5,18 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
+from prl_tui.export.formats import FORMATS, fitting
 from prl_tui.machine import paths
 from prl_tui.runs.folder import Ended, read_ended
+from prl_tui.tui import exporting
 from prl_tui.tui.screens.dialogs import AskText, Question
 from prl_tui.tui.screens.runs import RunsScreen
+from prl_tui.tui.screens.watch import WatchScreen
+from prl_tui.tui.session import Session
 from tests.tui.driving import configure, screen, wait_for
+from tests.tui.test_runs_and_watch import over, start
+
+__all__ = ["start"]
 
 SMALL, WIDE = (80, 24), (160, 45)
 
@@ -81,6 +88,38 @@ async def test_another_preset_asks_nothing_and_the_changes_that_undo_brings_back
         await wait_for(pilot, lambda: asks(pilot), "the question")
 
 
+def test_it_counts_what_the_form_and_saving_count(recipes):
+    """After a look at another preset the question named fields that nobody had changed; it counted what only follows."""
+    session = Session.begin(recipes, "demo", "two-ranks")
+    session.choose("demo", "long")
+    session.undo()
+    assert session.unkept == ()
+    for recipe, preset, key, text in (
+        ("minionerec-sft", "eight-gpu", "category", "Office_Products"),
+        ("prl-grpo", "standard-4gpu", "per_device_train_batch_size", "8"),
+    ):
+        session = Session.begin(recipes, recipe, preset)
+        session.set_text(key, text)
+        assert session.unkept == session.config.changed() == (key,)
+    session = Session.begin(recipes, "safe-mm-dpo", "eight-gpu")
+    session.set_text("max_grad_norm", "1")
+    assert session.unkept == session.config.changed() == ()
+
+
+def test_what_was_kept_once_stays_kept_when_one_comes_back_to_it(recipes):
+    session = Session.begin(recipes, "demo", "two-ranks")
+    session.set_text("global_batch_size", "32")
+    session.finish_typing()
+    session.keep(session.config)
+    session.set_text("global_batch_size", "64")
+    session.finish_typing()
+    assert session.unkept == ("global_batch_size",)
+    session.undo()
+    assert session.unkept == (), "the file has it"
+    session.undo()
+    assert session.unkept == (), "the preset has it"
+
+
 async def test_they_are_asked_about_from_another_place_too_and_ctrl_q_asks_nothing(app, changed):
     async with app().run_test(size=SMALL) as pilot:
         await changed(pilot)
@@ -112,6 +151,53 @@ async def test_an_exported_file_and_a_saved_preset_keep_them(app, changed):
             await configure(pilot)
             await pilot.press("q")
             await wait_for(pilot, lambda: pilot.app._exit, "the end")
+
+
+@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if not one.whole])
+async def test_a_file_without_the_settings_keeps_none(app, name):
+    async with app("minionerec-rl", "four-gpu").run_test(size=WIDE) as pilot:
+        session = (await configure(pilot)).session
+        session.set_text("learning_rate", "5e-6")
+        made = FORMATS[name](session.verdict.plan)
+        assert exporting._put(pilot.app, name, paths.here() / "some.file", made) == ""
+        assert session.unkept == ("learning_rate",)
+        whole = FORMATS["bash"](session.verdict.plan)
+        assert exporting._put(pilot.app, "bash", paths.here() / "some.sh", whole) == ""
+        assert session.unkept == ()
+
+
+def test_the_formats_that_have_all_settings_say_a_changed_one(recipes):
+    """What `whole` promises, of every format that fits: the value is in its text."""
+    session = Session.begin(recipes, "minionerec-rl", "four-gpu")
+    session.set_text("learning_rate", "5.125e-6")
+    plan = session.verdict.plan
+    said = {
+        name
+        for name in fitting(plan)
+        if "5.125e-6" in FORMATS[name](plan).text or "5.125e-06" in FORMATS[name](plan).text
+    }
+    assert {name for name in fitting(plan) if FORMATS[name].whole} <= said
+    assert "deepspeed" not in said
+
+
+@pytest.mark.parametrize("kept_open", ["a dialog", "changed settings"])
+async def test_a_demo_does_not_close_over_an_open_question_or_changed_settings(app, start, monkeypatch, kept_open):
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 0.2)
+    go = paths.runs_dir().parent / "go"
+    folder = start(f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)")
+    one = app("demo", "two-ranks", watch=folder, leave_when_done=True)
+    async with one.run_test(size=SMALL) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        if kept_open == "a dialog":
+            await pilot.press("question_mark")
+            await wait_for(pilot, lambda: not isinstance(pilot.app.screen, WatchScreen), "the help")
+        else:
+            pilot.app.session.set_text("max_steps", "7")
+        go.touch()
+        await wait_for(pilot, lambda: over(folder), "the end")
+        await wait_for(pilot, lambda: pilot.app.leaves_after is None, "that it stays open")
+        await pilot.pause(0.5)
+        assert not pilot.app._exit
 
 
 async def test_a_run_that_was_launched_keeps_them(app):

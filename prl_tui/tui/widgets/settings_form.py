@@ -26,7 +26,9 @@ CHOSEN = {"choice", "bool"}
 SCREEN_KEYS = frozenset("flLtTspvdqrRwxu") | {"question_mark", "slash", "colon"}
 """What the last line and the help offer, as far as no number has such a letter."""
 NO_NUMBER = {"int": SCREEN_KEYS | frozenset("ea"), "float": SCREEN_KEYS}
-"""What is the screen's in a field of that type."""
+"""What is the screen's in a field of that type that a digit has opened."""
+MEANWHILE = frozenset({"f", "question_mark"})
+"""What is the screen's in a field of numbers that somebody has opened by enter or a click, too: it stays open."""
 
 
 class SettingsForm(Rows):
@@ -78,6 +80,8 @@ class SettingsForm(Rows):
         self._base: RunConfig | None = None
         self._entries: list[Entry] = []
         self._editor: LineEditor | None = None
+        self._asked = False
+        """The field was opened by enter or a click: letters are text, and start nothing."""
         self._told = ("", False)
         self._all = False
         self._needle = ""
@@ -270,8 +274,8 @@ class SettingsForm(Rows):
         elif editor.press(event.key):
             self._typed()
             return True
-        elif field is not None and event.key in NO_NUMBER.get(field.type, ()):
-            if event.key not in {"f", "question_mark"}:
+        elif field is not None and event.key in self._commands(field):
+            if event.key not in MEANWHILE:
                 self._close()
             return False  # never part of a number: the screen's own keys go through
         elif event.character and (event.is_printable or category(event.character) == "Cf"):  # joiners and marks
@@ -282,6 +286,11 @@ class SettingsForm(Rows):
             return False
         self.refresh_line(self.cursor)
         return True
+
+    def _commands(self, field: Field) -> frozenset[str]:
+        """The keys that are the screen's while the field is open."""
+        keys = NO_NUMBER.get(field.type, frozenset())
+        return keys & MEANWHILE if self._asked else keys
 
     def on_click(self, event: events.Click) -> None:
         """A click opens a field with its text selected, so that typing replaces it; in an open one it puts the cursor."""
@@ -310,8 +319,8 @@ class SettingsForm(Rows):
         self._typed()
         event.stop()
 
-    def _open(self, text: str) -> None:
-        self._editor = LineEditor(text)
+    def _open(self, text: str, asked: bool = False) -> None:
+        self._editor, self._asked = LineEditor(text), asked
         self._tell_place()
         self.refresh_line(self.cursor)
 
@@ -350,7 +359,7 @@ class SettingsForm(Rows):
         if field.type in CHOSEN:
             self.action_cycle(1)
         elif self._editor is None:
-            self._open(self._text(field.key))
+            self._open(self._text(field.key), asked=True)
 
     def action_cycle(self, by: int) -> None:
         """The next choice."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -134,10 +135,10 @@ class VerdictView(Rows):
 
 def hidden_findings(verdict: Verdict, width: int, height: int) -> int:
     """How many findings a low pane has no room for."""
-    findings = [*verdict.report.findings, *verdict.here]
-    if height >= LOW or not findings:
+    found = len(verdict.report.findings) + len(verdict.here)
+    if height >= LOW or not found:
         return 0
-    return len(findings) - len(_shown(findings, verdict.first_fix, max(1, height - 1), width))
+    return found - len(_in_sight(verdict, width, height))
 
 
 def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
@@ -154,7 +155,7 @@ def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
         sums += [Line(text, "muted") for text in ([" · ".join(told)] if low else told)]
     first = verdict.first_fix
     if low and findings:
-        return _low(findings, first, [head, *sums], width, height)
+        return _low(verdict, [head, *sums], width, height)
     faults = _findings(verdict, first, width)
     found = [head, *sums, *faults]
     if first is not None and first not in [line.fix for line in found[:height]]:
@@ -209,23 +210,36 @@ def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) ->
     return found
 
 
-def _low(findings: list[Finding], first: Fix | None, found: list[Line], width: int, height: int) -> list[Line]:
+def _low(verdict: Verdict, found: list[Line], width: int, height: int) -> list[Line]:
     """The count with the arithmetic, then the findings that there is room for, one of them with its way out."""
     head = Line(fit(f"{found[0].text}   {found[1].text if len(found) > 1 else ''}", width).rstrip(), found[0].role)
-    return [head, *(line for told in _shown(findings, first, max(1, height - 1), width) for line in told)]
+    return [
+        head,
+        *(line for told in _in_sight(verdict, width, height) for line in told),
+    ]
 
 
-def _shown(findings: list[Finding], first: Fix | None, rows: int, width: int) -> list[list[Line]]:
-    """The lines of the findings that fit, the worst first; of the very first one as much as fits.
+def _in_sight(verdict: Verdict, width: int, height: int) -> list[list[Line]]:
+    """The findings below the head of a low pane."""
+    return _shown(verdict.report.findings, verdict.here, verdict.first_fix, max(1, height - 1), width)
 
-    The first way out stands under the finding that it is of, which comes first among those that are as bad; where a
-    worse one leaves no room for both, that way out is not shown.
+
+def _shown(
+    own: Sequence[Finding], here: Sequence[Finding], first: Fix | None, rows: int, width: int
+) -> list[list[Line]]:
+    """The lines of the findings that fit, the worst first; of the last one as much as fits.
+
+    The first way out stands under the finding that it is of, which comes first among those that are as bad. Where there
+    is no room for it beside worse ones of this box, it comes before them: the key changes what is in sight, and the head
+    says how many errors the box has. Beside a worse one of the config itself it is not shown.
     """
-    worst = sorted(findings, key=lambda finding: ORDER[finding.severity])
+    worst = sorted([*own, *here], key=lambda finding: ORDER[finding.severity])
     owner = next((finding for finding in worst if first is not None and first in finding.fixes[:1]), None)
     worst.sort(key=lambda finding: (ORDER[finding.severity], finding is not owner))
     kept = len(_told(owner, width)) + 1 if owner is not None else 0
     if kept >= rows:
+        if owner is not None and owner in own and not any(ORDER[one.severity] < ORDER[owner.severity] for one in own):
+            worst.sort(key=lambda finding: finding is not owner)
         kept = 0
     shown: list[list[Line]] = []
     full = False
@@ -234,13 +248,15 @@ def _shown(findings: list[Finding], first: Fix | None, rows: int, width: int) ->
         kept = 0 if finding is owner else kept
         room = rows - kept - len(out)
         told = _told(finding, width)
-        if not shown and len(told) > room:
+        if full and finding is not owner:
+            continue
+        if len(told) > room:
+            full = True
+            if room < 1:
+                continue
             told = [*told[: room - 1], Line(f"{told[room - 1].text} …", told[0].role)]
-        fits = len(told) <= room
-        full = full or not fits
-        if fits and (finding is owner or not full):
-            shown.append([*told, *out])
-            rows -= len(shown[-1])
+        shown.append([*told, *out])
+        rows -= len(shown[-1])
     return shown
 
 
