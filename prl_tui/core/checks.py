@@ -134,7 +134,9 @@ def _advice(
 
 
 def _reported(config: RunConfig) -> Iterator[Finding]:
-    if any(field.type == "arguments" and config.settings[field.key].value for field in config.recipe.fields):
+    if "arguments" in config.recipe.types and any(
+        field.type == "arguments" and config.settings[field.key].value for field in config.recipe.fields
+    ):
         from prl_tui.core import reporting
 
         yield from reporting.findings(config)

@@ -112,7 +112,8 @@ class RunConfig(Value):
     def changed(self) -> tuple[str, ...]:
         """The keys whose value differs from the preset's."""
         base = self.baseline()
-        return tuple(key for key in self.settings if self.differs(key, base))
+        then = base.settings
+        return tuple(key for key, now in self.settings.items() if now is not then[key] and self.differs(key, base))
 
     def differs(self, key: str, base: RunConfig) -> bool:
         """A field's value is another than the preset's, or than what it would be if it followed other fields there."""

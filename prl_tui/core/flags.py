@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.plan import Argument, LaunchPlan, build
-from prl_tui.core.recipe import Field
+from prl_tui.core.recipe import Recipe
 from prl_tui.core.stacks import Stack, swift_span
 from prl_tui.core.value import Value
 from prl_tui.core.versions import release
@@ -84,7 +84,7 @@ def findings(config: RunConfig, facts: Facts, chosen: Stack | None = None, by_fi
     version = facts.versions.get(PACKAGE)
     span = swift_span(chosen.name) if chosen is not None and not version else None
     around = {name: facts.inherited[name] for name in ASKS_FOR_TORCHRUN if name in facts.inherited}
-    if not (version or span or around or any(_may_ask(field) for field in config.recipe.fields)):
+    if not (version or span or around or _may_ask(config.recipe)):
         return  # nothing to say: a keystroke does not pay for a plan
     plan = build(config)
     if version and speaks_swift(plan):
@@ -99,9 +99,9 @@ def findings(config: RunConfig, facts: Facts, chosen: Stack | None = None, by_fi
         yield from _asked_from_around(plan, around)
 
 
-def _may_ask(field: Field) -> bool:
-    """Whether a field can set a variable that tells the swift command to start ranks."""
-    return field.env in ASKS_FOR_TORCHRUN or field.type == "variables"
+def _may_ask(recipe: Recipe) -> bool:
+    """Whether some field can set a variable that tells the swift command to start ranks."""
+    return "variables" in recipe.types or not recipe.variables.isdisjoint(ASKS_FOR_TORCHRUN)
 
 
 def speaks_swift(plan: LaunchPlan) -> bool:

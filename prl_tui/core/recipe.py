@@ -281,7 +281,19 @@ class PresetFile(Value, kw_only=True):
 class Recipe:
     """A training program that the tool knows: the file's data with its shared fields resolved."""
 
-    __slots__ = ("baselines", "by_key", "data", "fields", "origin", "parts", "places", "presets", "templated")
+    __slots__ = (
+        "baselines",
+        "by_key",
+        "data",
+        "fields",
+        "origin",
+        "parts",
+        "places",
+        "presets",
+        "templated",
+        "types",
+        "variables",
+    )
 
     def __init__(
         self,
@@ -301,6 +313,8 @@ class Recipe:
         self.by_key: dict[str, Field] = {field.key: field for field in fields}
         self.templated = frozenset(field.key for field in fields if field.template)
         """Fields whose default names other fields."""
+        self.types = frozenset(field.type for field in fields)
+        self.variables = frozenset(field.env for field in fields)
         self.baselines: dict[str, Any] = {}
         """Preset → its run config, made once (`config.resolve`)."""
         self.parts: dict[str, str] = {}

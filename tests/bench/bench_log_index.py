@@ -80,7 +80,8 @@ def count_part(path, begin, end):
     """Newlines of a part, by block, as LineIndex counts them."""
     found, descriptor = 0, os.open(path, os.O_RDONLY)
     for at in range(begin, end, 1 << 16):
-        found += os.pread(descriptor, min(1 << 16, end - at), at).count(b"\n")
+        block = os.pread(descriptor, min(1 << 16, end - at), at)
+        found += len(block) - len(block.replace(b"\n", b""))
     os.close(descriptor)
     return found
 

@@ -173,3 +173,19 @@ def test_after_any_replacement_the_index_is_that_of_the_file_as_it_is(tmp_path_f
         index.update()
         assert all_lines(index) == expected(text)
     index.close()
+
+
+def test_short_and_long_lines_in_turn_are_counted_alike(tmp_path):
+    """Two ways of counting, each for the lines that it is faster for: `bytes.splitlines` is the judge."""
+    chance = random.Random(7)
+    path = tmp_path / "log"
+    parts = [b"\n" * chance.randrange(1, 9) * 20_000, (b"x" * 300 + b"\n") * 900, b"y" * (3 * BLOCK), b"z\n" * 90_000]
+    whole = b"".join(part for _ in range(3) for part in chance.sample(parts, len(parts))) + b"\n"
+    path.write_bytes(whole)
+    index = LineIndex(path)
+    while index.update(chance.randrange(1, 5 * BLOCK)):
+        pass
+    lines = whole.split(b"\n")[:-1]
+    assert index.lines == index.complete_lines == len(lines)
+    for first in (0, 1, *(chance.randrange(len(lines)) for _ in range(60)), len(lines) - 1):
+        assert index.read_lines(first, 1) == [lines[first][-8192:]]
