@@ -17,4 +17,4 @@ def export(plan: LaunchPlan) -> Export:
     return Export(files + " \\\n".join(plan.command_lines(literal)) + "\n", tuple(lost))
 
 
-FORMAT = Format("command", ".txt", export)
+FORMAT = Format("command", ".txt", export, whole=False)

@@ -47,7 +47,7 @@ class Format:
     asks: tuple[str, ...] = ()
     """What it takes that no run config has, each a text that may be empty: `image`, `gpu_type`."""
     whole: bool = True
-    """Whether its text has all settings, and not some of them."""
+    """Whether its text has all settings; a command lacks what stands in a file or in how the run is started."""
 
     def refused(self, plan: LaunchPlan) -> str:
         """One sentence why the plan is not written, or "": a secret in it, or what the format itself refuses."""

@@ -95,4 +95,4 @@ def _files(plan: LaunchPlan) -> Iterator[str]:
         yield f"printf '%s' {word(file.text(FOLDER))} >{FOLDER}/{literal(file.name)}"
 
 
-FORMAT = Format("oneline", ".line", export)
+FORMAT = Format("oneline", ".line", export, whole=False)

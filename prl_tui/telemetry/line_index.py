@@ -22,6 +22,8 @@ READ = 4 * BLOCK
 """Bytes read at once: memory of larger pieces goes back to the system each time, and costs as much as the counting."""
 SPARSE = 24
 """Bytes of a line on average from which on leaping to the next newline is faster than looking at every byte."""
+LOOK = 512
+"""Bytes that are looked at to know how long the lines are."""
 FROM_END = 1 << 20
 """Bytes of a log's end that are enough for a screen, unless its lines are very long."""
 LINE_LIMIT = 8192
@@ -107,7 +109,6 @@ class LineIndex:
         self._generation = 0
         self._before = array("Q", [0])  # newlines before block b
         self._open_end = False
-        self._dense = False
 
     @property
     def lines(self) -> int:
@@ -231,17 +232,18 @@ class LineIndex:
         self.size += size
         self._open_end = data[-1] != 10
 
-    def _newlines(self, data: bytes, start: int, end: int) -> int:
+    @staticmethod
+    def _newlines(data: bytes, start: int, end: int) -> int:
         """How many there are between two places.
 
         CPython's `replace` leaps from one to the next where `count` looks at every byte: several times faster for lines
-        of a hundred bytes, slower for very short ones. As the last piece was, the next one is taken to be.
+        of a hundred bytes, slower for very short ones. A look at two places says which there are.
         """
-        length = end - start
-        found = data.count(10, start, end) if self._dense else length - len(data[start:end].replace(b"\n", b""))
-        if length:
-            self._dense = found * SPARSE > length
-        return found
+        middle = (start + end) // 2
+        seen = data.count(10, start, min(start + LOOK, end)) + data.count(10, middle, min(middle + LOOK, end))
+        if seen * SPARSE > 2 * LOOK:
+            return data.count(10, start, end)
+        return end - start - len(data[start:end].replace(b"\n", b""))
 
     def _start_of(self, line: int) -> int:
         """Offset of the first byte of `line`: one after the `line`-th newline."""

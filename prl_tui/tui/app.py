@@ -42,6 +42,7 @@ SETTLED = 2.0
 """Seconds after which everything of the first place is there."""
 FRAME = 0.25
 """Seconds between two frames while typed keys wait for their turn."""
+TOUCHES = (events.Key, events.Paste, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 LEAVING = frozenset({"ctrl+c", "ctrl+q"})
 Severity = Literal["information", "warning", "error"]
 
@@ -84,12 +85,16 @@ class PrlApp(CalmEnd):
         self.pane_shares: dict[tuple[str, str], Shares] = {}
         """What somebody gave the watch screen's panes, by class of terminal width and height."""
         self._drawn = 0.0
+        self.touched = 0.0
+        """When somebody last pressed a key, pasted, clicked or scrolled, on the monotonic clock."""
         self._keys = KeysInTurn(self, super().on_event)
         self.register_theme(DARK)
         self.add_class("-dark-mode", f"-theme-{DARK.name}")
 
     async def on_event(self, event: events.Event) -> None:
         """Keys and pastes one after another; the keys that leave are never waited for."""
+        if isinstance(event, TOUCHES):
+            self.touched = time.monotonic()
         typed = isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded
         if isinstance(event, events.Key) and typed:
             for key in as_typed(event)[:-1]:

@@ -102,6 +102,6 @@ def _put(app: PrlApp, name: str, path: Path, exported: Export) -> str:
     except OSError as error:
         return t("{path} cannot be written: {reason}.", path=path, reason=reasons.of(error))
     if FORMATS[name].whole:
-        app.session.keep(app.session.config)
+        app.session.keep(app.session.config, paths.here() / path)
     app.tell(t("wrote {path}", path=paths.here() / path))
     return ""

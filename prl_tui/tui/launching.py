@@ -205,7 +205,8 @@ class Launching:
                 return
             finally:
                 self._starting = False
-            session.keep(config)
+            if not smoke:  # its record has the short lengths; only one that passes gives the full ones back
+                session.keep(config, folder.path)
             self._app.call_later(self._app.open_run, folder)
 
         self._app.beside.do("launch", work, finishes=True)

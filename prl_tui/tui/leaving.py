@@ -22,5 +22,5 @@ def ask(app: PrlApp) -> None:
                   "Quit? {n} changed settings are kept nowhere.", len(lost))  # fmt: skip
     keeps = nt("s on the configure screen keeps it as a preset.",
                "s on the configure screen keeps them as a preset.", len(lost))  # fmt: skip
-    details = f"{'  '.join(lost)}\n{keeps}"
+    details = f"{keeps}\n{'  '.join(lost)}"
     app.push_screen(Question(question, t("quit"), t("stay"), details), lambda yes: app.action_leave() if yes else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prl_tui.core import checks
@@ -105,8 +106,8 @@ class Session:
     _verdict: Verdict | None = None
     looking: bool = False
     """Whether the facts are not yet those of the config as it is now."""
-    _kept: list[RunConfig] = field(default_factory=list)
-    """What runs and exported files have."""
+    _kept: dict[Path, RunConfig] = field(default_factory=dict)
+    """What a run's folder and an exported file have."""
 
     @classmethod
     def begin(cls, catalog: Catalog, recipe: str = "", preset: str = "") -> Session:
@@ -155,13 +156,17 @@ class Session:
     @property
     def unkept(self) -> tuple[str, ...]:
         """The fields that differ from the preset where no run and no exported file has the config: else lost."""
-        if any(_means_the_same(self.config, kept) for kept in self._kept):
+        if any(_means_the_same(self.config, kept) for kept in self._kept.values()):
             return ()
         return self.config.changed()
 
-    def keep(self, config: RunConfig) -> None:
-        """A run or an exported file has this config from now on."""
-        self._kept.append(config)
+    def keep(self, config: RunConfig, place: Path) -> None:
+        """A run's folder or an exported file has this config from now on."""
+        self._kept[place] = config
+
+    def forget(self, place: Path) -> None:
+        """A run's folder is gone."""
+        self._kept.pop(place, None)
 
     def set_text(self, key: str, text: str) -> None:
         """What a person types into a field; an empty text unsets it. Typing on in one field is one step back.
@@ -191,10 +196,11 @@ class Session:
         if self._has(*changes):
             self._put(self.config.with_values(changes, Source.FIX), "")
 
-    def load(self, config: RunConfig) -> None:
-        """Another config altogether, which a run has."""
+    def load(self, config: RunConfig, place: Path | None = None) -> None:
+        """Another config altogether; `place`: the run's folder that has it."""
         self._put(config, "")
-        self.keep(config)
+        if place is not None:
+            self.keep(config, place)
 
     def cancel_typing(self, key: str) -> None:
         """What was there before the typing in a field began, as if nobody had typed."""

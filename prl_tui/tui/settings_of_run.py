@@ -21,7 +21,7 @@ def open_in_form(app: PrlApp, one: Overview) -> None:
     def then(info: dict[str, object] | Broken | None) -> None:
         config = _config(app, one, info)
         if config is not None:
-            app.session.load(config)
+            app.session.load(config, one.folder.path)
             app.action_go("configure")
 
     _read(app, one, then)
@@ -40,7 +40,7 @@ def promote(app: PrlApp, one: Overview) -> None:
         config = _config(app, one, info)
         full = smoke.promoted(info, config) if config is not None else None
         if full is not None:
-            app.session.load(full)
+            app.session.load(full, one.folder.path)
             app.action_go("configure")
             app.tell(t("The full run, with nothing else changed: l launches it."))
 

@@ -890,3 +890,36 @@ async def test_a_digit_typed_in_place_leaves_the_letters_to_the_screen(app):
         await pilot.press("1", "2", "e")
         await wait_for(pilot, lambda: pilot.app.screen is not place, "the formats")
         assert place.session.config.text("max_steps") == "12"
+
+
+@pytest.mark.parametrize("how", ["a click into it", "a paste"])
+async def test_a_click_or_a_paste_makes_letters_text_too(app, how):
+    async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+        place = await open_on(pilot, "max_steps")
+        if how == "a paste":
+            pilot.app.post_message(events.Paste("12"))
+        else:
+            await pilot.press("1", "2")
+            await pilot.click(place.form, offset=(45, place.form.cursor - place.form.scroll_offset.y + 1))
+        await wait_for(pilot, lambda: place.session.config.text("max_steps") == "12", "the number")
+        await pilot.press("s")
+        await wait_for(pilot, lambda: place.session.config.text("max_steps") == "12s", "the letter as text")
+        assert pilot.app.screen is place
+
+
+async def test_what_is_still_asked_takes_its_row_from_the_findings(app):
+    """While a probe ran, a row was pushed out of a low pane, and the count of hidden findings did not say so."""
+    async with app("prl-grpo", "quick-test").run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        place.session.set_text("num_infer_workers", "1")
+        await wait_for(pilot, lambda: place.session.verdict.facts is not None, "the box")
+        place.update()
+        verdict, view = place.session.verdict, place.verdict
+        view.show(verdict, "probing the training environment: starting Python, 0 s")
+        rows = [line.text for line in view._lines]
+        assert len(rows) <= view.size.height
+        assert rows[1].startswith("probing")
+        told = sum(row[:2] in {"✗ ", "! ", "· "} for row in rows[1:])
+        hidden = len(verdict.report.findings) + len(verdict.here) - told
+        assert hidden > 0
+        assert str(view.border_subtitle) == f"d  {hidden} more"

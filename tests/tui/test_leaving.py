@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from prl_tui.export.formats import FORMATS, fitting
@@ -19,10 +22,16 @@ from tests.tui.test_runs_and_watch import over, start
 __all__ = ["start"]
 
 SMALL, WIDE = (80, 24), (160, 45)
+LINGERS = {"a dialog": 0.2, "changed settings": 0.2, "a search": 60, "the wheel": 60}
 
 
 def shown(pilot):
     return " ".join(screen(pilot.app).split())
+
+
+def wheel(screen):
+    """One notch of a mouse's wheel, as the terminal's driver gives it to the app."""
+    return events.MouseScrollDown(screen, 5, 5, 0, 0, 0, False, False, False, 5, 5)
 
 
 def asks(pilot):
@@ -110,7 +119,7 @@ def test_what_was_kept_once_stays_kept_when_one_comes_back_to_it(recipes):
     session = Session.begin(recipes, "demo", "two-ranks")
     session.set_text("global_batch_size", "32")
     session.finish_typing()
-    session.keep(session.config)
+    session.keep(session.config, Path("/somewhere/x.sh"))
     session.set_text("global_batch_size", "64")
     session.finish_typing()
     assert session.unkept == ("global_batch_size",)
@@ -118,6 +127,23 @@ def test_what_was_kept_once_stays_kept_when_one_comes_back_to_it(recipes):
     assert session.unkept == (), "the file has it"
     session.undo()
     assert session.unkept == (), "the preset has it"
+
+
+def test_an_overwritten_file_and_a_deleted_run_keep_nothing_any_more(recipes):
+    session = Session.begin(recipes, "demo", "two-ranks")
+    file, run = Path("/somewhere/x.sh"), Path("/runs/abc")
+    session.set_text("global_batch_size", "32")
+    session.finish_typing()
+    session.keep(session.config, file)
+    session.set_text("global_batch_size", "64")
+    session.finish_typing()
+    session.keep(session.config, file)
+    session.undo()
+    assert session.unkept == ("global_batch_size",), "64 took its place"
+    session.keep(session.config, run)
+    assert session.unkept == ()
+    session.forget(run)
+    assert session.unkept == ("global_batch_size",)
 
 
 async def test_they_are_asked_about_from_another_place_too_and_ctrl_q_asks_nothing(app, changed):
@@ -166,23 +192,29 @@ async def test_a_file_without_the_settings_keeps_none(app, name):
         assert session.unkept == ()
 
 
-def test_the_formats_that_have_all_settings_say_a_changed_one(recipes):
-    """What `whole` promises, of every format that fits: the value is in its text."""
-    session = Session.begin(recipes, "minionerec-rl", "four-gpu")
-    session.set_text("learning_rate", "5.125e-6")
+@pytest.mark.parametrize(
+    ("recipe", "preset", "key", "text"),
+    [
+        ("minionerec-rl", "four-gpu", "learning_rate", "5.125e-6"),
+        ("reward-model", "helpful-8gpu", "num_epochs", "7"),
+        ("safe-mm-dpo", "eight-gpu", "learning_rate", "0.001953"),
+        ("swift-sft", "lora-4gpu", "workdir", "/some/where/else"),
+    ],
+)
+def test_the_formats_that_have_all_settings_say_a_changed_one(recipes, recipe, preset, key, text):
+    """What `whole` promises, of every format that fits; a command lacks what stands in a file or around it."""
+    session = Session.begin(recipes, recipe, preset)
+    before = session.verdict.plan
+    session.set_text(key, text)
     plan = session.verdict.plan
-    said = {
-        name
-        for name in fitting(plan)
-        if "5.125e-6" in FORMATS[name](plan).text or "5.125e-06" in FORMATS[name](plan).text
-    }
-    assert {name for name in fitting(plan) if FORMATS[name].whole} <= said
-    assert "deepspeed" not in said
+    changed = {name for name in fitting(plan) if FORMATS[name](plan).text != FORMATS[name](before).text}
+    whole = {name for name in fitting(plan) if FORMATS[name].whole}
+    assert {"bash", "toml", "env"} <= whole <= changed
 
 
-@pytest.mark.parametrize("kept_open", ["a dialog", "changed settings"])
+@pytest.mark.parametrize("kept_open", LINGERS)
 async def test_a_demo_does_not_close_over_an_open_question_or_changed_settings(app, start, monkeypatch, kept_open):
-    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 0.2)
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", LINGERS[kept_open])
     go = paths.runs_dir().parent / "go"
     folder = start(f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.05)")
     one = app("demo", "two-ranks", watch=folder, leave_when_done=True)
@@ -191,10 +223,18 @@ async def test_a_demo_does_not_close_over_an_open_question_or_changed_settings(a
         if kept_open == "a dialog":
             await pilot.press("question_mark")
             await wait_for(pilot, lambda: not isinstance(pilot.app.screen, WatchScreen), "the help")
-        else:
+        elif kept_open == "changed settings":
             pilot.app.session.set_text("max_steps", "7")
+        elif kept_open == "a search":
+            await pilot.press("slash")
         go.touch()
         await wait_for(pilot, lambda: over(folder), "the end")
+        if kept_open in {"a search", "the wheel"}:
+            await wait_for(pilot, lambda: "closing in" in shown(pilot), "that it would close")
+            if kept_open == "a search":
+                await pilot.press("a")
+            else:
+                pilot.app.post_message(wheel(pilot.app.screen))
         await wait_for(pilot, lambda: pilot.app.leaves_after is None, "that it stays open")
         await pilot.pause(0.5)
         assert not pilot.app._exit

@@ -190,6 +190,8 @@ class RunsScreen(Place):
 
         def told(kept: store.Kept | None) -> None:
             self.prl.tell(kept.sentence if kept is not None else t("run {id} is deleted", id=folder.id))
+            if kept is None:
+                self.prl.session.forget(folder.path)
             if self.is_attached:
                 self._read()
 

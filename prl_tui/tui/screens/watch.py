@@ -270,7 +270,8 @@ class WatchScreen(SizedPanes, LogPlace):
         """A demo leaves by itself a while after its end, unless somebody is reading."""
         if one.status.state not in OVER or not self._closes:
             return
-        if self.app.screen is not self or self.prl.unkept:  # a dialog is open, or settings would be lost
+        here = self._ended_at is not None and self.prl.touched > self._ended_at  # typing in a finder, or scrolling
+        if here or self.app.screen is not self or self.prl.unkept:  # or a dialog is open, or settings would be lost
             self.prl.leaves_after = None
         elif self._ended_at is None:
             self._ended_at = time.monotonic()

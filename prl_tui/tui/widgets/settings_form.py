@@ -297,6 +297,7 @@ class SettingsForm(Rows):
         y = event.y + self.scroll_offset.y - self.gutter.top
         editor, label = self._editor, label_width(self.room) + 2
         if editor is not None and y == self.cursor:
+            self._asked = True
             editor.place(clicked(editor, self.room - label, max(0, event.x - self.gutter.left - label)))
             self.refresh_line(self.cursor)
             event.prevent_default()
@@ -313,7 +314,7 @@ class SettingsForm(Rows):
         if field is None or field.type in CHOSEN:
             return
         if self._editor is None:
-            self._open("")
+            self._open("", asked=True)
         assert self._editor is not None
         self._editor.insert(event.text.strip("\r\n"))
         self._typed()

@@ -49,6 +49,8 @@ class VerdictView(Rows):
         super().__init__(**keywords)
         self._verdict: Verdict | None = None
         self._waiting = ""
+        self._taken = 0
+        """Rows of what is still being asked."""
         self._lines: list[Line] = []
         self._hidden = ""
 
@@ -66,8 +68,10 @@ class VerdictView(Rows):
         before = self._lines[self.cursor] if self.cursor < len(self._lines) else None
         if self._verdict is not None:
             width = max(20, self.room)
-            head, *rest = lines(self._verdict, width, self.size.height)
-            self._lines = [head, *(Line(one, "accent") for one in wrap(self._waiting, width) if self._waiting), *rest]
+            waiting = [Line(one, "accent") for one in wrap(self._waiting, width) if self._waiting]
+            self._taken = len(waiting)
+            head, *rest = lines(self._verdict, width, max(1, self.size.height - self._taken))
+            self._lines = [head, *waiting, *rest]
         if not self.has_focus:
             self.cursor = self._first()
         elif before is not None and before.fix is not None:
@@ -83,7 +87,8 @@ class VerdictView(Rows):
     def _say_hidden(self) -> None:
         """On the frame: what there is no room for, and the key that leads to it."""
         height = self.size.height
-        findings = hidden_findings(self._verdict, max(20, self.room), height) if self._verdict is not None else 0
+        room = max(1, height - self._taken)
+        findings = hidden_findings(self._verdict, max(20, self.room), room) if self._verdict is not None else 0
         below = self.count() - height - self.scroll_offset.y if height else 0
         words = t("d  {n} more", n=findings) if findings else ""
         if below > 0 and not words:
