@@ -923,3 +923,12 @@ async def test_what_is_still_asked_takes_its_row_from_the_findings(app):
         hidden = len(verdict.report.findings) + len(verdict.here) - told
         assert hidden > 0
         assert str(view.border_subtitle) == f"d  {hidden} more"
+
+
+@pytest.mark.parametrize("width", [30, 45])
+def test_no_line_of_a_high_verdict_is_cut(recipes, width):
+    """“40 checkpoints and 40 evaluations on the w…” was cut above a dozen empty rows."""
+    session = Session.begin(recipes, "demo", "long")
+    shown = [line.text for line in lines(session.verdict, width) if line.fix is None]
+    assert " ".join(shown[2:]).count("40 checkpoints and 40 evaluations on the way") == 1
+    assert all(len(text) <= width for text in shown[1:])

@@ -157,7 +157,8 @@ def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
         sums += [Line(line) for line in wrap(text, width)]
     if words.length(report) and not (low and findings):
         told = [text for text in (words.length(report), words.on_the_way(report)) if text]
-        sums += [Line(text, "muted") for text in ([" · ".join(told)] if low else told)]
+        rows = [" · ".join(told)] if low else [row for text in told for row in wrap(text, width)]
+        sums += [Line(row, "muted") for row in rows]
     first = verdict.first_fix
     if low and findings:
         return _low(verdict, [head, *sums], width, height)
