@@ -28,7 +28,7 @@ SCREEN_KEYS = frozenset("flLtTspvdqrRwxu") | {"question_mark", "slash", "colon"}
 NO_NUMBER = {"int": SCREEN_KEYS | frozenset("ea"), "float": SCREEN_KEYS}
 """What is the screen's in a field of that type that a digit has opened."""
 MEANWHILE = frozenset({"f", "question_mark"})
-"""What is the screen's in a field of numbers that somebody has opened by enter or a click, too: it stays open."""
+"""What is the screen's in a number field opened by enter, a click or a paste, too; a way out that applies closes it."""
 
 
 class SettingsForm(Rows):
@@ -81,7 +81,7 @@ class SettingsForm(Rows):
         self._entries: list[Entry] = []
         self._editor: LineEditor | None = None
         self._asked = False
-        """The field was opened by enter or a click: letters are text, and start nothing."""
+        """The field was opened by enter, a click or a paste: letters are text, and start nothing."""
         self._told = ("", False)
         self._all = False
         self._needle = ""
