@@ -46,6 +46,7 @@ class Place(Screen[None]):
     """Parts without which nothing here works; a place that lacks one is half made, or half taken down."""
     fitted: Size | None = None
     """The terminal's size that the classes stand for."""
+    _frame_waits = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,12 +73,23 @@ class Place(Screen[None]):
 
     def _compositor_refresh(self) -> None:
         """While more keys wait, a frame is for a moment only: a few a second show that they are at work."""
-        if self.prl.frame_can_wait():
-            # Not `_repaint_required`: at its next look the screen would forget what has become dirty meanwhile.
-            self._dirty_widgets.add(self)
-            self._update_timer.resume()
+        self._frame_waits = self.prl.frame_can_wait()
+        if self._frame_waits:
+            self._look_again()
         else:
             super()._compositor_refresh()
+
+    def _on_timer_update(self) -> None:
+        """A look of the screen. After a layout it forgets all that was dirty, and with it a frame that waits."""
+        super()._on_timer_update()
+        if self._frame_waits:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Ask for a frame in a moment."""
+        # Not `_repaint_required`: at its next look the screen would forget what has become dirty meanwhile.
+        self._dirty_widgets.add(self)
+        self._update_timer.resume()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys come faster than a place is made or left: none of them does anything to half of it.
