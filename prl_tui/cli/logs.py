@@ -64,6 +64,11 @@ class _Wanted:
     without: BoundedPattern | None
     level: LevelTest | None
 
+    @property
+    def all(self) -> bool:
+        """Whether every line is."""
+        return self.only is None and self.without is None and self.level is None
+
     def __call__(self, text: str) -> bool:
         """Whether a plain line is."""
         if self.only is not None and not self.only.found(text):
@@ -108,14 +113,12 @@ def _was_deleted(folder: RunFolder, rank: int, others: bool) -> bool:
     return isinstance(ranks, int) and 1 < ranks > rank and (others or status(folder).state in OVER)
 
 
-def _print(
-    folder: RunFolder, index: LineIndex | MergedIndex, wanted: Callable[[str], bool], most: int | None, follow: bool
-) -> int:
+def _print(folder: RunFolder, index: LineIndex | MergedIndex, wanted: _Wanted, most: int | None, follow: bool) -> int:
     while index.update():
         pass
     if index.problem is not None:
         raise CommandError(running.unreadable(index.problem, str(folder.output)))
-    at = max(0, index.lines - most) if most is not None else 0
+    at = _first(index, wanted, most)
     doubt = Doubt(folder)
     generation = index.generation
     while True:
@@ -137,6 +140,27 @@ def _print(
         time.sleep(0.3)  # a turn of following: files that other processes write
 
 
+def _first(index: LineIndex | MergedIndex, wanted: _Wanted, most: int | None) -> int:
+    """The line from which `most` lines are wanted, all where it is None; looks from the log's end."""
+    if most is None or most <= 0 or wanted.all:
+        return max(0, index.lines - max(0, most)) if most is not None else 0
+    end, left = index.lines, most
+    while end > 0:
+        begin = max(0, end - _PAGE)
+        rows = index.read_lines(begin, end - begin)
+        for n in range(begin + len(rows) - 1, begin - 1, -1):
+            left -= _passes(wanted, _judged(index, rows[n - begin], n), n + 1, backwards=True)
+            if left == 0:
+                return n
+        end = begin
+    return 0
+
+
+def _judged(index: LineIndex | MergedIndex, row: bytes, n: int) -> str:
+    """What a line is tested by."""
+    return plain(row) if whole_line.is_all(row) else WholeLine(*index.source_of(n)).judged()
+
+
 def _print_rows(index: LineIndex | MergedIndex, rows: list[bytes], at: int, wanted: Callable[[str], bool]) -> None:
     """Those of some lines that are wanted; the first one has the number `at`, from 0."""
     for n, row in enumerate(rows, at):
@@ -147,14 +171,17 @@ def _print_rows(index: LineIndex | MergedIndex, rows: list[bytes], at: int, want
             print()
 
 
-def _passes(wanted: Callable[[str], bool], text: str, line: int) -> bool:
+def _passes(wanted: Callable[[str], bool], text: str, line: int, *, backwards: bool = False) -> bool:
     try:
         return wanted(text)
     except TooSlowError as error:
         sys.stdout.flush()
-        raise CommandError(
-            t("{reason} Line {n} and those after it were not tested.", reason=error, n=f"{line:,}")
-        ) from None
+        told = (
+            t("{reason} Line {n} and those before it were not tested.")
+            if backwards
+            else t("{reason} Line {n} and those after it were not tested.")
+        )
+        raise CommandError(told.format(reason=error, n=f"{line:,}")) from None
 
 
 def tail_of(path: Path, most: int) -> list[str]:

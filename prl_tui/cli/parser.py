@@ -185,10 +185,10 @@ def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", choices=["error", "warning", "info"], help=t("only lines of this level and of more severe ones")
     )
-    parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N lines"))
+    parser.add_argument("-n", "--lines", type=_count, metavar="N", help=t("only the last N of these lines"))
     parser.add_argument("--completions", action="store_true", help=t("what the model answered, with its rewards"))
     parser.add_argument("--gpus", action="store_true", help=t("what its GPUs and its host did, recorded while it ran"))
-    _json(parser)
+    parser.add_argument("--json", action="store_true", help=t("print JSON, with --completions and --gpus"))
 
 
 def _one_run(parser: argparse.ArgumentParser) -> None:

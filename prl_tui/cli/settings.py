@@ -274,6 +274,8 @@ def export(args: argparse.Namespace) -> int:
         return Exit.OK
     from prl_tui.cli.writing import write
 
+    if not args.output:
+        raise CommandError(t("-o is empty; the name of a file is needed, for example {example}.", example="job.sh"))
     return write(Path(args.output), exported.text, exported.executable, args.overwrite)
 
 

@@ -126,10 +126,13 @@ def _plain(name: str) -> bool:
 def _from_run(source: str) -> RunConfig | None:
     """The config of a run, by id, unique prefix or `last`."""
     from prl_tui.runs import plans, store
-    from prl_tui.runs.folder import RunFolder
+    from prl_tui.runs.folder import RunFolder, explain
+    from prl_tui.runs.records import Broken
 
     folder = store.find(paths.runs_dir(), source)
     info = folder.info() if isinstance(folder, RunFolder) else None
+    if isinstance(folder, RunFolder) and isinstance(info, Broken):
+        raise CommandError(t("run {id}: {words}", id=folder.id, words=f"{explain(info)}."))
     if not isinstance(info, dict):
         return None
     recipe = catalog(quiet=True).find(str(info.get("recipe")))

@@ -22,7 +22,7 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.events import Goal
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
-from prl_tui.runs.state import ALIVE, RunStatus, status
+from prl_tui.runs.state import RunStatus, status
 from prl_tui.telemetry import quiet
 from prl_tui.telemetry.durations import format_duration, format_speed
 from prl_tui.telemetry.escapes import plain
@@ -118,7 +118,7 @@ def tell_after(folder: RunFolder) -> None:
     if isinstance(folder, BareRun):
         failing.tell(one, see=False)
         return
-    if one.status.state in ALIVE:
+    if one.status.goes_on:
         tell_alive(folder)
         return
     print(t("run {id} in {path}", id=folder.id, path=folder.path), file=sys.stderr)
@@ -187,7 +187,7 @@ def _told_on_interrupt(folder: RunFolder) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if not isinstance(folder, BareRun) and status(folder).state in ALIVE:
+        if not isinstance(folder, BareRun) and status(folder).goes_on:
             told = t("run {id} goes on; prl-tui watch {id} shows it again, prl-tui stop {id} ends it")
             print(told.format(id=folder.id), file=sys.stderr)
         raise
@@ -195,7 +195,7 @@ def _told_on_interrupt(folder: RunFolder) -> Iterator[None]:
 
 def _goes_on(one: Overview) -> bool:
     """Whether more may come. Of a run that prl-tui did not start nobody knows."""
-    return one.status.state in ALIVE or isinstance(one.folder, BareRun)
+    return one.status.goes_on or isinstance(one.folder, BareRun)
 
 
 def _code_at(goal: Goal) -> int:

@@ -161,6 +161,8 @@ def no_recipe(name: str, catalog: Catalog) -> str:
 
 def no_preset(name: str, recipe: str, known: list[str], catalog: Catalog | None = None) -> str:
     """One sentence: the recipe has no such preset, and the nearest one, or those of that name in a catalog's other recipes."""
+    if not name.strip():
+        return t("the name of the preset is empty; {recipe} has {known}.", recipe=recipe, known=listed(known))
     near = nearest(name, known)
     if not near and catalog is not None:
         near = t(" or ").join(one for one in with_preset(name, catalog) if one.endswith(f"/{name}"))

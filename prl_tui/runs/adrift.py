@@ -1,4 +1,4 @@
-"""Runs that live though their folder was deleted, emptied or moved: the mark of their processes alone tells."""
+"""Runs that live though their folder is gone or its records are damaged: the mark of their processes alone tells."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 from prl_tui.machine import paths
 from prl_tui.runs import proctree, records, spawn
-from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.folder import RunFolder, read_started
 from prl_tui.runs.place import is_of_this_namespace
+from prl_tui.runs.records import Broken
 
 _PROGRAM = spawn.PROGRAM.parts[-3:]
 _MODULE = "prl_tui.runs.supervisor"
@@ -34,8 +35,8 @@ def supervisors(folder: RunFolder) -> list[proctree.Seen]:
 
 
 def left(folder: RunFolder) -> list[proctree.Seen]:
-    """What lives of a run whose folder is gone, but for its supervisor and this process; nothing of any other run."""
-    found = living(folder) if is_gone(folder) else []
+    """What lives of a run that only marks tell of, but for its supervisor and this process; nothing of any other run."""
+    found = living(folder) if is_dumb(folder) else []
     return [one for one in found if not _is_supervisor(proctree.words_of(one.pid))]
 
 
@@ -45,8 +46,14 @@ def living(folder: RunFolder) -> list[proctree.Seen]:
 
 
 def lives(folder: RunFolder) -> bool:
-    """Whether a run goes on without its folder."""
-    return is_gone(folder) and bool(supervisors(folder))
+    """Whether a run goes on of which only marks tell."""
+    return is_dumb(folder) and bool(supervisors(folder))
+
+
+def is_dumb(folder: RunFolder) -> bool:
+    """Whether no record says who runs it: its folder is gone, or they are damaged. A newer prl-tui's are not."""
+    started = read_started(folder)
+    return started is None or (isinstance(started, Broken) and started.code != "newer")
 
 
 def is_gone(folder: RunFolder) -> bool:

@@ -128,7 +128,7 @@ def unread(folder: RunFolder, fault: Exception) -> Overview:
 def _look(folder: RunFolder, reading: RunReader) -> Overview:
     """A run's line after all that is new; what waited for more lines is told too once it has ended."""
     view = _read(reading, ended=False)
-    if status(folder, training_done=view.done, logged=view.progress is not None).state not in ALIVE:
+    if not status(folder, training_done=view.done, logged=view.progress is not None).goes_on:
         view = _read(reading, ended=True)
     return describe(folder, view)
 

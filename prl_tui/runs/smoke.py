@@ -16,7 +16,7 @@ from prl_tui.core.value import replace
 from prl_tui.i18n import nt, t
 from prl_tui.machine import paths
 from prl_tui.runs.folder import Ended, RunFolder, known_end
-from prl_tui.runs.state import OVER, RunStatus
+from prl_tui.runs.state import RunStatus
 
 if TYPE_CHECKING:
     from prl_tui.telemetry.run_view import RunView
@@ -111,7 +111,7 @@ def step_of(view: RunView) -> int | None:
 def result(folder: RunFolder, info: object, status: RunStatus, view: RunView, cwd: Path) -> Result | None:
     """How a smoke test went; None for a run that is none, or has not ended."""
     wanted = kept(info)
-    if wanted is None or status.state not in OVER:
+    if wanted is None or not status.over:
         return None
     ended, _ = known_end(folder)
     train = view.last_row
@@ -153,14 +153,15 @@ def _saved(cwd: Path, folder: str, since: float | None) -> bool:
 
 def _failure(folder: RunFolder, patterns: tuple[str, ...]) -> str:
     """The first line of the log that tells of a failed step; the log of so few steps is short."""
-    from prl_tui.telemetry.escapes import plain  # not for those who only launch
+    from prl_tui.core import secrets  # not for those who only launch
+    from prl_tui.telemetry.escapes import plain
 
     try:
         found = [re.compile(pattern) for pattern in patterns]
         with folder.output.open("rb") as file:
             lines = (plain(line) for part in file for line in part.split(b"\r")) if found else iter(())
             hits = (line[match.start() :] for line in lines for one in found if (match := one.search(line)))
-            return next(hits, "").strip()[:400]
+            return secrets.forms_hidden(next(hits, "").strip())[:400]
     except (OSError, re.error):
         return ""
 

@@ -23,8 +23,9 @@ from pathlib import Path
 from prl_tui import atomic, reasons
 from prl_tui.i18n import t
 from prl_tui.runs import proctree, seats, stop
-from prl_tui.runs.folder import RunFolder, Started, read_started
+from prl_tui.runs.folder import RunFolder, Started, explain, read_started
 from prl_tui.runs.place import here
+from prl_tui.runs.records import Broken
 
 FOLDER = "stacks"
 """Below the run's folder: one folder for each time that somebody asked."""
@@ -134,6 +135,8 @@ def read(folder: RunFolder) -> Stacks:
             t("Run {id} belongs to {host}: its stacks can be read there.", id=folder.id, host=started.host)
         )
     processes = [seen for seen in stop.leftovers(folder) if _is_python(seen.pid)]
+    if not processes and isinstance(started, Broken):
+        raise StacksError(t("run {id}: {words}", id=folder.id, words=f"{explain(started)}."))
     if not processes:
         raise StacksError(t("No Python process of run {id} lives.", id=folder.id))
     found_program = program(folder)

@@ -86,15 +86,27 @@ class RunStatus:
     """Seconds from its start to its end."""
     unwritten: str = ""
     """Where its end is known, but stands in no exit record: the sentence that says why."""
+    orphaned: bool = False
+    """A `lost` run whose launcher still lives: its supervisor alone is gone."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more of it is to be expected."""
+        return self.state in ALIVE or self.orphaned
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended for certain."""
+        return self.state in OVER and not self.orphaned
 
     @property
     def seconds(self) -> float | None:
         """How long it took, or has taken so far; None where that is not known. Never negative, whatever the clock does."""
         if self.lasted is not None:
             return max(0.0, self.lasted)
-        if self.began is not None and self.ended is None and self.state in ALIVE:
+        if self.began is not None and self.ended is None and self.goes_on:
             return max(0.0, steady.seconds() - self.began)
-        end = self.ended or (time.time() if self.state in ALIVE else None)
+        end = self.ended or (time.time() if self.goes_on else None)
         return max(0.0, end - self.started) if end is not None and self.started is not None else None
 
 
@@ -321,7 +333,8 @@ def _beat_detail(beat: Mapping[str, object]) -> str:
 def _lost(folder: RunFolder, started: Started) -> RunStatus:
     if started.supervisor is None:
         return _known(started, "lost", t("It was never started"))
-    return _known(started, "lost", _lost_detail(started, log_end(folder)))
+    seen = _known(started, "lost", _lost_detail(started, log_end(folder)))
+    return replace(seen, orphaned=started.leader is not None and is_alive(started.leader))
 
 
 def _lost_detail(started: Started, end: Reading) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from prl_tui import steady
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.runs import adrift, ladder, lock, proctree, records, salvage
 from prl_tui.runs.folder import (
     Ended,
@@ -95,7 +96,9 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
         let_go(folder)
         return StopResult("ended", t("Run {id} has ended already", id=folder.id))
     started = read_started(folder)
-    if started is None and adrift.lives(folder):
+    if adrift.lives(folder):
+        if not adrift.is_gone(folder):
+            _write_request(folder, _request(folder, grace, by))
         return _ask_adrift(folder)
     if not isinstance(started, Started):
         reason = explain(started) if isinstance(started, Broken) else t("there is no record of it")
@@ -134,14 +137,16 @@ def progress(folder: RunFolder) -> tuple[Left, ...]:
 def leftovers(folder: RunFolder) -> list[proctree.Seen]:
     """The live processes of a run of this place: all but its supervisor and this process."""
     started = read_started(folder)
-    if started is None:
+    if not isinstance(started, Started):
         return adrift.left(folder)
-    if not isinstance(started, Started) or not started.is_at(here()):
+    if not started.is_at(here()):
         return []
     roots = _roots(started)
     spare = {os.getpid()}
     if started.supervisor and started.supervisor[0] in roots:
         spare.add(started.supervisor[0])
+    if started.supervisor is None:
+        spare.update(seen.pid for seen in adrift.supervisors(folder))
     return proctree.tree(roots, folder.path.resolve(), spare)
 
 
@@ -198,6 +203,8 @@ def _ask(folder: RunFolder, request: Mapping[str, object]) -> StopResult:
     written = _write_request(folder, request)
     started = read_started(folder)  # after the request: a supervisor that reports later will look for it
     if not isinstance(started, Started) or started.supervisor is None:
+        if paths.exists(folder.path / records.HEARTBEAT):
+            return _ask_adrift(folder)  # it reported long ago, and the record of that is gone
         if written:
             return StopResult("asked", t("Run {id} is being stopped", id=folder.id))
         return StopResult("denied", t("Run {id} is just starting: try again", id=folder.id))

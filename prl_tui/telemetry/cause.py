@@ -13,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from prl_tui import regular
+from prl_tui.core.secrets import forms_hidden
 from prl_tui.i18n import t
 from prl_tui.telemetry import exception_groups
 from prl_tui.telemetry.escapes import plain
@@ -21,6 +22,8 @@ from prl_tui.telemetry.rank_logs import RankLog
 TAIL = 256 << 10
 """Bytes at a log's end that are looked at."""
 
+_MOST = 400
+"""Characters of a line that are quoted at most."""
 _TRACEBACK = 400
 """Lines above an exception in which its traceback begins."""
 _BEFORE = 5
@@ -75,6 +78,11 @@ class Cause:
         return self.text if self.rank is None else t("rank {rank}: {reason}", rank=self.rank, reason=self.text)
 
 
+def quoted(text: str) -> str:
+    """A log's words as a sentence about the run may say them: not too long, and without keys and passwords."""
+    return forms_hidden(text)[:_MOST]
+
+
 def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:
     """The cause that the logs of an ended run show; None where they show none."""
     every, begins = _lines(output)
@@ -114,11 +122,11 @@ def shown(path: Path, at: int | None) -> tuple[tuple[str, ...], int]:
         if texts[number].startswith(("Traceback (most recent call last)", _BLOCK, exception_groups.HEAD)):
             begin = number
             break
-    lines = [text[:400] for text in texts[begin : end + 1] if text.strip()]
+    lines = [quoted(text) for text in texts[begin : end + 1] if text.strip()]
     below: list[str] = []
     if texts[begin].startswith(exception_groups.HEAD):
         last = exception_groups.end_of(texts, end)
-        below = [text[:400] for text in texts[end + 1 : last + 1] if text.strip()]
+        below = [quoted(text) for text in texts[end + 1 : last + 1] if text.strip()]
     room = max(_SHOWN - len(below), _SHOWN // 2)
     if len(lines) > room:  # the innermost calls say more than the outer ones
         lines = [lines[0], "  …", *lines[2 - room :]]
@@ -133,13 +141,13 @@ def _exception(path: Path, rank: int | None, mark: re.Pattern[str] | None = None
     lines, begins = _lines(path)
     for number in range(len(lines) - 1, -1, -1):
         if exception_groups.HEAD in lines[number] and (found := _group(lines, number, mark)):
-            return Cause(found[0][:400], rank, path, begins[found[1]])
+            return Cause(quoted(found[0]), rank, path, begins[found[1]])
         if mark is not None and not mark.match(lines[number].strip()):
             continue
         text = _TAG.sub("", lines[number].strip()).strip()
         raised = (_EXCEPTION.match(text) and not text.startswith(_LAUNCHERS)) or _NOT_STARTED.match(text)
         if raised or (_REFUSED.match(text) and _below_usage(lines, number)):
-            return Cause(text[:400], rank, path, begins[number])
+            return Cause(quoted(text), rank, path, begins[number])
     return None
 
 

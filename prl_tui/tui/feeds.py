@@ -17,7 +17,6 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.seats import Seats, SeatWatch
-from prl_tui.runs.state import OVER
 from prl_tui.telemetry.quiet import USUAL, Patience
 
 
@@ -131,6 +130,8 @@ CLAIMS_EVERY = 1.0
 """Seconds between two looks at what runs have reserved."""
 TURN = 0.25
 """Seconds between two looks at a run that lives."""
+LOST = 1.0
+"""Seconds between two looks at a run that was lost: nobody saw its end, and a stop may still write one down."""
 UNHEARD = 30.0
 """Seconds without news after which what a run of another place has not written to its end is taken as it is."""
 CALM = 3.0
@@ -190,12 +191,17 @@ class RunFeed:
             while not self._over.is_set():
                 view = reading.poll(ended=unheard)
                 one = overview.describe(self.folder, view, self.patience)
-                if one.status.state in OVER:
+                if one.status.over:
                     view = reading.poll(ended=True)
                     while view.behind and not self._over.is_set():
                         view = reading.poll(ended=True)
-                    self._latest, self._seats = overview.describe(self.folder, view), Seats()
-                    return
+                    one, self._seats = overview.describe(self.folder, view), Seats()
+                    if one != self._latest:
+                        self._latest = one
+                    if one.status.state != "lost":
+                        return
+                    self._over.wait(LOST)  # a stop of what is left of it writes down its end
+                    continue
                 if one != self._latest:  # the same object else: whoever shows it sees at once that nothing is new
                     self._latest, news = one, time.monotonic()
                 if watch is not None:

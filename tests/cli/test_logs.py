@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -15,9 +16,10 @@ import pytest
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, stop
 from prl_tui.runs.launcher import Job
+from prl_tui.runs.state import status
 from prl_tui.runs.stop import Grace
 from tests.conftest import installed_script
-from tests.runs.helpers import ended
+from tests.runs.helpers import ended, supervisor_of, until
 
 PROGRAM = """
 import sys, time
@@ -57,6 +59,12 @@ def start(tmp_path):
         (("--grep", "LOSS"), []),
         (("--grep", "^nothing"), []),
         (("--grep", "loss [[1]"), ["loss 1"]),
+        (("--grep", r"loss \d", "-n", "2"), ["loss 1", "loss 2"]),
+        (("--grep", "begin", "-n", "1"), ["INFO begin"]),
+        (("--level", "warning", "-n", "1"), ["ERROR: out of luck"]),
+        (("--without", "loss", "-n", "9"), ["INFO begin", "[WARNING:swift] slow", "ERROR: out of luck"]),
+        (("--grep", "loss", "-n", "0"), []),
+        (("-n", "2"), ["ERROR: out of luck", " 9% loss bar"]),
     ],
 )
 def test_only_the_wanted_lines_are_printed(start, cli, words, lines):
@@ -122,6 +130,47 @@ def test_follow_prints_wanted_lines_as_they_come_and_ends_with_the_run(start):
     assert (first, alive) == ("loss 0\n", True)
     assert rest.splitlines() == ["loss 1", "loss 2", " 9% loss bar"]
     assert process.returncode == 0
+
+
+def test_the_last_lines_that_match_stand_anywhere_in_a_long_log(tmp_path, cli):
+    """A failed torchrun ends with some forty lines of its own: `-n 3` of the errors are the last three errors."""
+    code = "for n in range(5000): print('ERROR' if n % 1700 == 3 else 'line', n)"
+    folder = launcher.start(paths.runs_dir(), Job((sys.executable, "-c", code), cwd=tmp_path))
+    ended(folder)
+    assert cli("logs", folder.id, "--level", "error", "-n", "2").out.splitlines() == ["ERROR 1703", "ERROR 3403"]
+    assert cli("logs", folder.id, "--grep", "^ERROR 3$", "-n", "2").out.splitlines() == ["ERROR 3"]
+
+
+ORPHANED = """
+import sys, time
+for n in range(int(sys.argv[1])):
+    print("line", n, flush=True)
+    time.sleep(0.05)
+"""
+
+
+def test_a_run_whose_supervisor_was_killed_is_followed_to_its_end(tmp_path):
+    """It trains on; `logs -f && next` began the next job beside it."""
+    job = Job(
+        (sys.executable, "-c", ORPHANED, "80"), cwd=tmp_path, recorded=True, info={"activation": {"kind": "this"}}
+    )
+    folder = launcher.start(paths.runs_dir(), job)
+    until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
+    os.kill(supervisor_of(folder), signal.SIGKILL)
+    until(lambda: status(folder).state == "lost", "that it is lost")
+    assert status(folder).orphaned
+    commands = (["logs", folder.id, "-f"], ["watch", folder.id, "--plain"])
+    both = [
+        subprocess.Popen([*installed_script(), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for words in commands
+    ]
+    (lines, told), (shown, watched) = (one.communicate(timeout=60) for one in both)
+    assert lines.splitlines() == [f"line {n}" for n in range(80)]
+    assert told == f"run {folder.id}: Its supervisor is gone, but it still runs: a stop ends what is left of it.\n"
+    assert told in watched
+    assert "lost" in shown
+    assert [one.returncode for one in both] == [0, 4]
+    assert not status(folder).orphaned
 
 
 @pytest.mark.slow

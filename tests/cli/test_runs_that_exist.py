@@ -43,3 +43,26 @@ def test_a_run_that_does_not_exist_is_exit_3(cli, run, words) -> None:
 
 def test_the_help_of_compare_says_what_one_run_is_compared_with(cli) -> None:
     assert "the last run of its recipe before it" in " ".join(cli("compare", "--help").out.split())
+
+
+@pytest.mark.parametrize("text", ["{", "", "[1]", '{"schema": 99}'])
+def test_a_damaged_record_is_named_where_a_run_is_a_source(cli, run, text) -> None:
+    """It was "neither a file, a recipe nor a run", while the list showed it."""
+    (run.path / "run.json").write_text(text)
+    for words in (("check", run.id), ("check", "last"), ("export", run.id, "--format", "env")):
+        done = cli(*words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"prl-tui: run {run.id}: run.json ")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("export", "demo", "--format", "bash", "-o", ""), "-o is empty; the name of a file is needed"),
+        (("check", "demo/"), "the name of the preset is empty; demo has two-ranks, long, one-process."),
+    ],
+)
+def test_an_empty_name_is_told_as_empty(cli, words, sentence) -> None:
+    done = cli(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"prl-tui: {sentence}")

@@ -14,6 +14,7 @@ import pytest
 
 from prl_tui.telemetry import cause
 from prl_tui.telemetry.error_lines import FirstErrors
+from prl_tui.telemetry.swallowed import Finder
 
 CAPTURE = Path(__file__).parents[1] / "fixtures" / "engine_runs" / "fail_rank1_raises" / "console.raw"
 PROGRAM = "def one(n):\n    return (n + 1) / (n - n) + one(n)\n\n\none(1)\n"
@@ -81,3 +82,26 @@ def test_a_cause_is_found_in_the_end_of_a_log_alone_and_its_line_is_counted_when
     assert sum(taken) <= 4 * cause.TAIL
     assert found.line == 4
     assert log.read_bytes().split(b"\n")[4] == b"RuntimeError: out of luck"
+
+
+TOKEN = "glpat-" + "abcdefghij0123456789"
+URL = f"https://oauth2:{TOKEN}@gitlab.example/x.git"
+
+
+def test_what_is_said_of_a_run_has_no_key_and_no_password(tmp_path):
+    """CPython's own traceback of the OSError that requests 2.32 raises for a clone URL with a token in it."""
+    program = tmp_path / "train.py"
+    program.write_text(f"raise OSError('401 Client Error: Unauthorized for url: {URL}')\n")
+    said = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False).stderr
+    log = tmp_path / "output.log"
+    log.write_text(said)
+    found = cause.find(log, ())
+    assert found is not None
+    assert found.text == "OSError: 401 Client Error: Unauthorized for url: https://…@gitlab.example/x.git"
+    lines, _ = cause.shown(log, found.at)
+    assert "Unauthorized" in lines[-1]
+    assert TOKEN not in "\n".join(lines)
+    hidden = Finder(["401 Client"])
+    assert hidden.take(said.splitlines()[-1])
+    assert hidden.found is not None
+    assert TOKEN not in hidden.found.words()

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import proctree, stop
+from prl_tui.runs import launcher, proctree, stop
 from prl_tui.runs.folder import read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Question
 from prl_tui.tui.stopping import EVERY
-from tests.tui.driving import wait_for
-from tests.tui.test_runs_and_watch import SMALL, WAIT, over, runs_screen, start, told, watch
+from tests.runs.helpers import supervisor_of, until
+from tests.tui.driving import screen, wait_for
+from tests.tui.test_runs_and_watch import SMALL, WAIT, WIDE, over, runs_screen, start, told, watch
 
 __all__ = ["start"]
 STUBBORN = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + WAIT
@@ -146,3 +148,56 @@ async def test_that_a_run_is_being_stopped_is_taken_back_when_it_has_ended(app, 
         await wait_for(pilot, lambda: not told(pilot.app, "is being stopped"), "that they are taken back")
         assert told(pilot.app, "something else")
         assert pilot.app.screen is place
+
+
+ROWS = """
+import time
+for n in range(1, 9999):
+    print({'loss': 1 / n, 'global_step/max_steps': f'{n}/9999'}, flush=True)
+    time.sleep(0.05)
+"""
+WITH_A_CHILD = "import os, time\nif os.fork() == 0: os.setsid()\ntime.sleep(600)"
+
+
+@pytest.fixture
+def orphaned():
+    """Start a program whose recorder reads its log on, and kill its supervisor."""
+    started = []
+
+    def begin(code):
+        info = {"recipe": "demo", "preset": "two-ranks", "activation": {"kind": "this"}}
+        job = launcher.Job((sys.executable, "-uc", code), recorded=True, info=info)
+        started.append(launcher.start(paths.runs_dir(), job))
+        until(lambda: read_started(started[-1]).leader and proctree.marked(read_started(started[-1]).leader[0]), "it")
+        os.kill(supervisor_of(started[-1]), signal.SIGKILL)
+        return started[-1]
+
+    yield begin
+    for folder in started:
+        stop.stop(folder, QUICK, by="test")
+
+
+async def test_a_run_whose_supervisor_was_killed_is_followed_and_its_stop_is_seen(app, orphaned):
+    """Its log went on while all else stood still, and "it still runs" stayed after the stop."""
+    async with app().run_test(size=WIDE) as pilot:
+        folder = orphaned(ROWS)
+        place = await watch(pilot, folder)
+        await wait_for(pilot, lambda: "but it still runs" in screen(pilot.app), "that its supervisor is gone")
+        step, seconds = place._one.view.furthest, place._one.status.seconds
+        await wait_for(pilot, lambda: place._one.view.furthest > step + 5, "that it is read on")
+        assert place._one.status.seconds > seconds
+        stop.stop(folder, QUICK, by="test")
+        await wait_for(pilot, lambda: "stopped" in screen(pilot.app), "its end")
+        assert "still runs" not in screen(pilot.app)
+
+
+async def test_the_end_of_a_lost_run_that_is_written_down_later_is_seen(app, orphaned):
+    async with app().run_test(size=WIDE) as pilot:
+        folder = orphaned(WITH_A_CHILD)
+        await watch(pilot, folder)
+        await wait_for(pilot, lambda: "but it still runs" in screen(pilot.app), "that its supervisor is gone")
+        os.kill(read_started(folder).leader[0], signal.SIGKILL)
+        await wait_for(pilot, lambda: "but it still runs" not in screen(pilot.app), "that its launcher is gone")
+        assert "lost" in screen(pilot.app)
+        stop.stop(folder, QUICK, by="test")
+        await wait_for(pilot, lambda: "stopped" in screen(pilot.app), "its end")

@@ -57,6 +57,8 @@ class ConfigureScreen(BoxPlace):
         Binding("d", "full_verdict", t("whole verdict"), show=False),
         Binding("r", "next_recipe", t("recipe"), show=False),
         Binding("u,ctrl+z", "undo", t("undo"), show=False),
+        Binding("x", "in_form('reset')", t("preset's value"), show=False),
+        Binding("a", "in_form('toggle_all')", t("all settings"), show=False),
         Binding("R", "app.go('runs')", t("runs"), show=False),
         Binding("w", "app.go('watch')", t("watch"), show=False),
         Binding("escape", "back", show=False),
@@ -246,6 +248,12 @@ class ConfigureScreen(BoxPlace):
         config = self.session.config
         self.presets.mark(config.recipe.name, config.preset)
         self.update()
+
+    async def action_in_form(self, action: str) -> None:
+        """A key of the form's, pressed in another pane: the form comes into sight with what it does."""
+        self._show_only("")
+        self.form.focus()
+        await self.form.run_action(action)
 
     def action_presets(self) -> None:
         """Go to the presets."""

@@ -17,7 +17,7 @@ from prl_tui.runs.bare import BareRun
 from prl_tui.runs.folder import RunFolder
 from prl_tui.runs.overview import Overview
 from prl_tui.runs.plans import outputs_of
-from prl_tui.runs.state import ALIVE, OVER
+from prl_tui.runs.state import ALIVE
 from prl_tui.telemetry.cause import Cause, line_at
 from prl_tui.tui import fault_place, stopping
 from prl_tui.tui.cells import fit, safe
@@ -268,7 +268,7 @@ class WatchScreen(SizedPanes, LogPlace):
 
     def _linger(self, one: Overview) -> None:
         """A demo leaves by itself a while after its end, unless somebody is reading."""
-        if one.status.state not in OVER or not self._closes:
+        if not one.status.over or not self._closes:
             return
         here = self._ended_at is not None and self.prl.touched > self._ended_at  # typing in a finder, or scrolling
         if here or self.app.screen is not self or self.prl.unkept:  # or a dialog is open, or settings would be lost
