@@ -10,13 +10,16 @@ from prl_tui.cli.streams import print_json
 from prl_tui.i18n import t, visible
 from prl_tui.machine import paths
 from prl_tui.runs import changes, overview
-from prl_tui.runs.folder import RunFolder
+from prl_tui.runs.folder import RunFolder, explain
+from prl_tui.runs.records import Broken
 
 
 def compare(args: argparse.Namespace) -> int:
     """`prl-tui compare RUN [RUN]`: the earlier one first; one RUN is compared with the last of its recipe before it."""
     first = running.find(args.run)
     if args.other is None:
+        if isinstance(damaged := first.info(), Broken):
+            raise CommandError(t("run {id}: {words}", id=first.id, words=f"{explain(damaged)}."))
         before = changes.previous(paths.runs_dir(), first)
         if before is None:
             raise CommandError(t("run {id} is the first of its recipe; name another.", id=first.id))

@@ -21,6 +21,17 @@ _ASSIGNED = (
 )
 """In code: `password = "x"`, `{"api_key": "x"}`; `api_key="EMPTY"` holds none."""
 
+_SAID = re.compile(
+    r"([?&][\w.-]{0,40}(?:key|token|sig|signature|password|passwd|secret|credential)[\w.-]{0,40}=)[^&\s\"'#]+"
+    r"|(authorization[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:(?:bearer|basic|token)\s{1,9})?)[^\s\"',}]+"
+    r"|(\bbearer\s{1,9})[\w.~+/-]{16,}=*"
+    r"|((?:password|passwd|passphrase|api_?key|access_?key|private_?key|secret(?:_?key)?|(?:access|auth|hf|hub|refresh)_token)"
+    r"[\"']?\s{0,9}[:=]\s{0,9}[\"']?)[^\s\"',;&}]{4,}"
+    r"|(--(?:[\w-]{1,40}[-_])?(?:password|passwd|token|secret|api[-_]?key)(?:=|\s{1,9})[\"']?)[^\s\"',]+",
+    re.IGNORECASE,
+)
+"""In what a program says: a URL's parameter, a header, `name=value`, a flag; each ends with its value."""
+
 
 def is_secret_name(name: str) -> bool:
     """Whether an environment variable of that name holds a secret."""
@@ -71,6 +82,11 @@ def hidden_text(text: str) -> str:
 def hidden_code(text: str) -> str:
     """Code or a patch with the keys of well-known forms hidden, and what is given to a name of a secret."""
     return re.sub(_ASSIGNED, rf"\1\2{HIDDEN}\2", forms_hidden(text), flags=re.IGNORECASE)
+
+
+def hidden_said(text: str) -> str:
+    """A program's words without the keys of well-known forms and what is given to a name of a secret; all else stays."""
+    return _SAID.sub(lambda found: f"{next(filter(None, found.groups()), '')}{HIDDEN}", forms_hidden(text))
 
 
 def hidden_value(name: str, value: str) -> str:

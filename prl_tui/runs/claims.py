@@ -254,6 +254,8 @@ def _lives(claim: Claim, file: Path) -> bool:
     started = read_started(folder)
     if isinstance(started, Started) and started.supervisor is not None:
         return bool(leftovers(folder))  # its supervisor is gone: what it left still holds the cards
+    if adrift.living(folder):
+        return True  # the same, by its mark alone
     return folder.path.is_dir() and claim.claimer is not None and proctree.is_alive(claim.claimer)
 
 

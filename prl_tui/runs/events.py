@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from prl_tui.core.secrets import hidden_said
 from prl_tui.i18n import t
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def reached(wanted: Goal, one: Overview) -> bool:
     if wanted == "finished":
         return state in {"finished", "finished-with-exit-error"}
     if wanted == "failed":
-        return bool(one.view.errors) or state in {"failed", "finished-with-exit-error", "lost"}
+        badly = one.status.over and state in {"failed", "finished-with-exit-error", "lost"}
+        return badly or bool(one.view.errors)
     return one.view.furthest >= wanted
 
 
@@ -78,7 +80,8 @@ class Events:
         for error in view.errors:
             if error.path not in self._errors:
                 self._errors.add(error.path)
-                yield {"event": "error", "file": str(error.path), "line": error.line + 1, "text": error.text}
+                yield {"event": "error", "file": str(error.path), "line": error.line + 1,
+                       "text": hidden_said(error.text)}  # fmt: skip
 
     def _new_rows(self, count: int, newest: Sequence[MetricRow]) -> Iterator[dict[str, Any]]:
         """The rows that came; when the trainer's file takes the place of its console, rows are not told again."""

@@ -230,10 +230,10 @@ def describe(
     failed = seen.state in {"failed", "finished-with-exit-error"} and not seen.detail
     if isinstance(folder, BareRun):
         failed = bool(view.errors) and not view.done
-    cause = causes.find(folder.output, view.ranks) if failed else None
+    cause = causes.find(folder.output, view.ranks) if failed else _cause_of_lost(folder, view, seen)
     now, began = (clock(), seen.started) if clock is not None else _now(view, seen)
     silent = quiet.quiet_for(view, now, began, patience)
-    at_work = seen.state in {"starting", "running"}  # elsewhere another clock may count
+    at_work = seen.state in {"starting", "running"} or seen.orphaned  # elsewhere another clock may count
     late = quiet.late_for(view, now, began) if at_work and silent is None else None
     if silent is not None or late is not None or failed or view.done or seen.state not in GOES_ON:
         view = _without_end(view)
@@ -255,6 +255,20 @@ def describe(
         memory_killer.words(folder, seen.ended) if _is_killed(seen, cause) else "",
         str(known.get("cwd") or ""),
     )
+
+
+_of_lost: dict[Path, tuple[object, Cause | None]] = {}
+
+
+def _cause_of_lost(folder: RunFolder, view: RunView, seen: RunStatus) -> Cause | None:
+    """What the logs of a lost run show that has ended; it is looked at again and again, its logs only where they grow."""
+    if seen.state != "lost" or not seen.over or not view.errors:
+        return None
+    stamp = (_stamp(folder), view.ranks)
+    known = _of_lost.get(folder.path)
+    if known is None or known[0] != stamp:
+        known = _of_lost[folder.path] = stamp, causes.find(folder.output, view.ranks)
+    return known[1]
 
 
 def _now(view: RunView, seen: RunStatus) -> tuple[float, float | None]:

@@ -138,9 +138,11 @@ def send(process: Birth, number: int) -> bool:
 
 
 def command_of(pid: int) -> str:
-    """The command line of a process as one text, its short name where that is hidden, "" when it is gone."""
-    words = _read(f"/proc/{pid}/cmdline").rstrip(b"\0")
-    return (words.replace(b"\0", b" ") or _read(f"/proc/{pid}/comm").strip()).decode("utf-8", "replace")
+    """The command line of a process as one text without secrets, its short name where that is hidden, "" when it is gone."""
+    from prl_tui.core import secrets  # not for supervisors, which tell nobody
+
+    line = " ".join(secrets.hidden_words(tuple(words_of(pid)))).rstrip()
+    return os.fsencode(line).decode("utf-8", "replace") or _read(f"/proc/{pid}/comm").strip().decode("utf-8", "replace")
 
 
 def words_of(pid: int) -> list[str]:

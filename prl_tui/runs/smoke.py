@@ -161,7 +161,7 @@ def _failure(folder: RunFolder, patterns: tuple[str, ...]) -> str:
         with folder.output.open("rb") as file:
             lines = (plain(line) for part in file for line in part.split(b"\r")) if found else iter(())
             hits = (line[match.start() :] for line in lines for one in found if (match := one.search(line)))
-            return secrets.forms_hidden(next(hits, "").strip())[:400]
+            return secrets.hidden_said(next(hits, "").strip())[:400]
     except (OSError, re.error):
         return ""
 

@@ -283,8 +283,13 @@ def _gone_detail(ended: Ended) -> str:
 
 
 def _broken(folder: RunFolder, broken: Broken) -> RunStatus:
-    if lock.held(folder.path / records.LOCK):
+    """Its processes' mark tells whether it lives, but for the records of a newer prl-tui, which we cannot judge."""
+    from prl_tui.runs import adrift  # rare
+
+    if lock.held(folder.path / records.LOCK) or adrift.lives(folder):
         return RunStatus("unknown", detail=t("It is alive, but {problem}", problem=explain(broken)))
+    if adrift.is_dumb(folder) and adrift.living(folder):
+        return RunStatus("lost", detail=_lost_detail(True, log_end(folder)), orphaned=True)
     return RunStatus("unknown", detail=explain(broken))
 
 
@@ -331,14 +336,16 @@ def _beat_detail(beat: Mapping[str, object]) -> str:
 
 
 def _lost(folder: RunFolder, started: Started) -> RunStatus:
-    if started.supervisor is None:
+    from prl_tui.runs import adrift  # rare
+
+    if started.supervisor is None and not paths.exists(folder.path / records.HEARTBEAT):
         return _known(started, "lost", t("It was never started"))
-    seen = _known(started, "lost", _lost_detail(started, log_end(folder)))
-    return replace(seen, orphaned=started.leader is not None and is_alive(started.leader))
+    lives = is_alive(started.leader) if started.leader else bool(adrift.living(folder))
+    return replace(_known(started, "lost", _lost_detail(lives, log_end(folder))), orphaned=lives)
 
 
-def _lost_detail(started: Started, end: Reading) -> str:
-    if started.leader and is_alive(started.leader):
+def _lost_detail(lives: bool, end: Reading) -> str:
+    if lives:
         if end == "cut":
             return t("It still runs without a supervisor, its log has ended: a stop ends the rest")
         return t("Its supervisor is gone, but it still runs: a stop ends what is left of it")

@@ -96,13 +96,8 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
         let_go(folder)
         return StopResult("ended", t("Run {id} has ended already", id=folder.id))
     started = read_started(folder)
-    if adrift.lives(folder):
-        if not adrift.is_gone(folder):
-            _write_request(folder, _request(folder, grace, by))
-        return _ask_adrift(folder)
     if not isinstance(started, Started):
-        reason = explain(started) if isinstance(started, Broken) else t("there is no record of it")
-        return StopResult("unknown", t("Run {id} cannot be stopped: {reason}", id=folder.id, reason=reason))
+        return _by_mark(folder, started, grace, by)
     if not started.is_at(here()):
         return StopResult(
             "elsewhere",
@@ -112,6 +107,20 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
     if is_supervised(folder, started):
         return _ask(folder, request)
     return _sweep(folder, started, grace, request)
+
+
+def _by_mark(folder: RunFolder, started: Broken | None, grace: Grace, by: str) -> StopResult:
+    """Of a run whose records say nothing the mark of its processes does."""
+    if adrift.lives(folder):
+        if not adrift.is_gone(folder):
+            _write_request(folder, _request(folder, grace, by))
+        return _ask_adrift(folder)
+    if started is not None and adrift.left(folder):
+        place = here()  # their marks are of this one
+        known = Started(place["host"], place["boot_id"], place["pid_namespace"], None, None, None)
+        return _sweep(folder, known, grace, _request(folder, grace, by))
+    reason = explain(started) if started is not None else t("there is no record of it")
+    return StopResult("unknown", t("Run {id} cannot be stopped: {reason}", id=folder.id, reason=reason))
 
 
 def let_go(folder: RunFolder) -> None:

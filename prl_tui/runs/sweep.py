@@ -18,6 +18,7 @@ from prl_tui.i18n import t
 from prl_tui.runs import adrift, ladder, lock, proctree, records, stop, store
 from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
 from prl_tui.runs.place import here, is_of_this_namespace
+from prl_tui.runs.records import Broken
 from prl_tui.runs.state import is_supervised
 from prl_tui.runs.stop import Grace, Left
 
@@ -122,8 +123,10 @@ def _why(folder: RunFolder) -> Why | None:
     if adrift.is_gone(folder):
         return "removed"
     started = read_started(folder)
+    if isinstance(started, Broken) and adrift.is_dumb(folder):
+        return "lost"  # by the mark of its processes, which are of this place
     if not isinstance(started, Started) or not started.is_at(here()) or is_supervised(folder, started):
-        return None  # of another place, alive, or damaged: nothing is known that would allow a signal
+        return None  # of another place, alive, or a newer prl-tui's: nothing is known that would allow a signal
     return "ended" if isinstance(read_ended(folder), Ended) else "lost"
 
 

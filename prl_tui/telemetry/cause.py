@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from prl_tui import regular
-from prl_tui.core.secrets import forms_hidden
+from prl_tui.core.secrets import hidden_said
 from prl_tui.i18n import t
 from prl_tui.telemetry import exception_groups
 from prl_tui.telemetry.escapes import plain
@@ -80,7 +80,7 @@ class Cause:
 
 def quoted(text: str) -> str:
     """A log's words as a sentence about the run may say them: not too long, and without keys and passwords."""
-    return forms_hidden(text)[:_MOST]
+    return hidden_said(text)[:_MOST]
 
 
 def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:

@@ -36,6 +36,8 @@ RECENT = 900.0
 """Seconds at the end that stay as they were recorded."""
 
 Numbers = tuple["float | None", ...]
+_LATEST = 1e11
+"""Seconds since 1970 that no clock shows; a calendar ends a little later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +257,12 @@ def _parse(raw: bytes) -> Header | Row | None:
                 ),
             )
         gpus = tuple(None if one is None else _numbers(one) for one in value["g"])
+        moment, lasts = float(value["t"]), float(value["s"])
+        if not (0 <= moment < _LATEST and 0 <= lasts < _LATEST):
+            return None
         return Row(
-            float(value["t"]),
-            float(value["s"]),
+            moment,
+            lasts,
             gpus,
             _numbers(value["h"]),
             str(value.get("p", "")),

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prl_tui.core.secrets import forms_hidden
+from prl_tui.core.secrets import hidden_said
 from prl_tui.i18n import t
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Finder:
         match = self._pattern.search(text)
         if match is None:
             return False
-        first = self.found.text if self.found else forms_hidden(text[match.start() :].strip())[:_MOST]
+        first = self.found.text if self.found else hidden_said(text[match.start() :].strip())[:_MOST]
         self.found = Swallowed(first, self.found.count + 1 if self.found else 1)
         return True
 

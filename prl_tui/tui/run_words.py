@@ -122,6 +122,8 @@ def _health(one: Overview) -> tuple[str, str]:
         return f"{_at_work(one, '✓' if view.done else '·')}   · {status.detail}", ""
     if one.smoke is not None and status.state in {"finished", "stopped"}:
         return _smoke(one.smoke)
+    if status.orphaned and one.quiet is not None:
+        return f"! {_silence(one)}{GAP}{status.detail}", "warn"
     if status.state in {"lost", "finished-with-exit-error", "unknown"} or (status.state == "finished" and one.warns):
         return f"! {status.detail}", "warn"
     if status.state == "finished":

@@ -183,7 +183,7 @@ SOURCES = {
     "prl-gpro": "did you mean prl-grpo?",
     "zzz": "there is no recipe named zzz",
     "prl-grpo/standrad-4gpu": "did you mean standard-4gpu?",
-    "prl-grpo/": "prl-grpo has no preset named",
+    "prl-grpo/": "the name of the preset is empty",
     "missing.toml": "missing.toml: there is no such file.",
     "/no/such/dir/x": "there is no such file, recipe or run",
     "": "SOURCE is empty",

@@ -10,14 +10,16 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, stop
+from prl_tui.runs import launcher, overview, stop
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.state import status
 from prl_tui.runs.stop import Grace
+from prl_tui.tui.run_words import health
 from tests.conftest import installed_script
 from tests.runs.helpers import ended, supervisor_of, until
 
@@ -159,17 +161,19 @@ def test_a_run_whose_supervisor_was_killed_is_followed_to_its_end(tmp_path):
     os.kill(supervisor_of(folder), signal.SIGKILL)
     until(lambda: status(folder).state == "lost", "that it is lost")
     assert status(folder).orphaned
-    commands = (["logs", folder.id, "-f"], ["watch", folder.id, "--plain"])
-    both = [
+    watched_plain = ["watch", folder.id, "--plain"]
+    commands = (["logs", folder.id, "-f"], watched_plain, [*watched_plain, "--exit-on", "failed"])
+    all_ = [
         subprocess.Popen([*installed_script(), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for words in commands
     ]
-    (lines, told), (shown, watched) = (one.communicate(timeout=60) for one in both)
+    (lines, told), (shown, watched), (later, _) = (one.communicate(timeout=60) for one in all_)
     assert lines.splitlines() == [f"line {n}" for n in range(80)]
     assert told == f"run {folder.id}: Its supervisor is gone, but it still runs: a stop ends what is left of it.\n"
     assert told in watched
     assert "lost" in shown
-    assert [one.returncode for one in both] == [0, 4]
+    assert "? lost" in later, "it has not failed as long as it trains"
+    assert [one.returncode for one in all_] == [0, 4, 4]
     assert not status(folder).orphaned
 
 
@@ -262,3 +266,50 @@ def test_follow_starts_again_where_the_log_is_cut_or_replaced_and_says_so(tmp_pa
     assert after[-len(folder.output.read_text().splitlines()) :] == folder.output.read_text().splitlines()
     assert told == "The log was cut or replaced: printed from its new beginning.\n"
     assert process.returncode == 0
+
+
+DYING = """
+import time
+for n in range(4):
+    print("line", n, flush=True)
+    time.sleep(0.3)
+raise RuntimeError("out of luck")
+"""
+
+
+def test_why_a_lost_run_ended_is_told_where_its_log_shows_it(tmp_path, cli):
+    """Nobody saw its exit code; its exception stands in the log all the same."""
+    job = Job((sys.executable, "-c", DYING), cwd=tmp_path, recorded=True, info={"activation": {"kind": "this"}})
+    folder = launcher.start(paths.runs_dir(), job)
+    until(lambda: folder.output.exists() and folder.output.read_bytes(), "its first line")
+    os.kill(supervisor_of(folder), signal.SIGKILL)
+    until(lambda: b"RuntimeError" in folder.output.read_bytes(), "its exception")
+    until(lambda: status(folder).over, "its end")
+    assert "RuntimeError: out of luck" in cli("runs").out
+    watched = cli("watch", folder.id, "--plain")
+    assert watched.code == 4
+    assert "RuntimeError: out of luck" in watched.out
+
+
+def test_an_orphaned_run_that_says_nothing_is_told_as_silent(tmp_path):
+    """As where its supervisor lives."""
+    job = Job(
+        (sys.executable, "-c", ORPHANED, "400"), cwd=tmp_path, recorded=True, info={"activation": {"kind": "this"}}
+    )
+    folder = launcher.start(paths.runs_dir(), job)
+    until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
+    os.kill(supervisor_of(folder), signal.SIGKILL)
+    until(lambda: status(folder).orphaned, "that it is lost")
+    reading = overview.reader(folder)
+    view = reading.poll()
+    reading.close()
+    one = overview.describe(folder, view, clock=lambda: time.time() + 7200)
+    assert one.quiet is not None
+    assert one.quiet > 7000
+    assert one.warns
+    assert overview.describe(folder, view).quiet is None
+    text, tone = health(one)
+    assert tone == "warn"
+    assert "but it still runs" in text
+    assert "S" in text.split()
+    assert stop.stop(folder, Grace(0, 1)).code == "swept"

@@ -49,7 +49,7 @@ def test_the_help_of_compare_says_what_one_run_is_compared_with(cli) -> None:
 def test_a_damaged_record_is_named_where_a_run_is_a_source(cli, run, text) -> None:
     """It was "neither a file, a recipe nor a run", while the list showed it."""
     (run.path / "run.json").write_text(text)
-    for words in (("check", run.id), ("check", "last"), ("export", run.id, "--format", "env")):
+    for words in (("check", run.id), ("check", "last"), ("export", run.id, "--format", "env"), ("compare", run.id)):
         done = cli(*words)
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(f"prl-tui: run {run.id}: run.json ")

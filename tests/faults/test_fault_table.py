@@ -240,6 +240,43 @@ def test_its_state_file_is_damaged(tree, text):
     one.clean()
 
 
+@pytest.mark.parametrize("how", ["emptied", "cut", "deleted"])
+@pytest.mark.parametrize("way", ["stop", "sweep"])
+def test_sigkill_of_the_supervisor_of_a_run_whose_state_file_is_lost(tree, how, way):
+    """Its processes' mark is all there is: it is told as going on, keeps its GPUs, and is ended."""
+    one = tree("deaf")
+    path = one.folder.path / records.STATE
+    until((one.folder.path / records.HEARTBEAT).exists, "its heartbeat")
+    kill(supervisor_of(one.folder))
+    path.unlink() if how == "deleted" else path.write_text('{"schema":1' if how == "cut" else "")
+    seen = status(one.folder)
+    assert (seen.state, seen.orphaned, "still runs" in seen.detail) == ("lost", True, True)
+    assert [claim.run for claim in claims.held(one.root)] == [one.folder.id]
+    assert store.remove(one.folder) is not None
+    (found,) = sweep.find(one.root)
+    assert {left.pid for left in found.processes} == set(one.pids.values())
+    if way == "stop":
+        assert stop.stop(one.folder, QUICK).code == "swept"
+    else:
+        assert sweep.end(found, QUICK).left == 0
+    until(lambda: not any(map(is_living, one.pids.values())), "their end")
+    assert status(one.folder).state == "stopped"
+    assert claims.held(one.root) == []
+    one.clean()
+
+
+def test_what_is_left_is_listed_without_the_secrets_of_its_command(root):
+    """A hub's token stands in many a command line, and the list is what people send around."""
+    words = ("--hub_token", "hf_" + "a" * 34, "https://bob:hunter2pw@hub.x.com/api", "--password", "zebra77pw")
+    folder = launcher.start(root, launcher.Job((sys.executable, "-c", "import time; time.sleep(600)", *words)))
+    until(lambda: stop.progress(folder), "its process")
+    kill(supervisor_of(folder))
+    (found,) = sweep.find(root)
+    (told,) = {left.command.partition("sleep(600) ")[2] for left in found.processes}
+    assert told == "--hub_token … https://…@hub.x.com/api --password …"
+    assert stop.stop(folder, QUICK).code == "swept"
+
+
 def test_its_state_file_is_deleted(tree):
     """Its supervisor reported long ago and looks for no request: the signal finds it by its mark."""
     one = tree("polite")
