@@ -21,16 +21,8 @@ _ASSIGNED = (
 )
 """In code: `password = "x"`, `{"api_key": "x"}`; `api_key="EMPTY"` holds none."""
 
-_SAID = re.compile(
-    r"([?&][\w.-]{0,40}(?:key|token|sig|signature|password|passwd|secret|credential)[\w.-]{0,40}=)[^&\s\"'#]+"
-    r"|(authorization[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:(?:bearer|basic|token)\s{1,9})?)[^\s\"',}]+"
-    r"|(\bbearer\s{1,9})[\w.~+/-]{16,}=*"
-    r"|((?:password|passwd|passphrase|api_?key|access_?key|private_?key|secret(?:_?key)?|(?:access|auth|hf|hub|refresh)_token)"
-    r"[\"']?\s{0,9}[:=]\s{0,9}[\"']?)[^\s\"',;&}]{4,}"
-    r"|(--(?:[\w-]{1,40}[-_])?(?:password|passwd|token|secret|api[-_]?key)(?:=|\s{1,9})[\"']?)[^\s\"',]+",
-    re.IGNORECASE,
-)
-"""In what a program says: a URL's parameter, a header, `name=value`, a flag; each ends with its value."""
+_VALUE = re.compile(r"(?:(?:bearer|basic|token)\s{1,9})?[^\s\"',;&]*", re.IGNORECASE)
+"""In a sentence, a secret that no quotes enclose, behind the word that says what kind it is."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -85,8 +77,16 @@ def hidden_code(text: str) -> str:
 
 
 def hidden_said(text: str) -> str:
-    """A program's words without the keys of well-known forms and what is given to a name of a secret; all else stays."""
-    return _SAID.sub(lambda found: f"{next(filter(None, found.groups()), '')}{HIDDEN}", forms_hidden(text))
+    """A program's words without their secrets. Unlike in `hidden_text`, what stands behind one stays: it may be the cause."""
+    shown, rest = "", forms_hidden(text)
+    while (at := _first(rest)) < len(rest):
+        quote = rest[at - 1 : at]
+        end = rest.find(quote, at) if quote in ("'", '"') else -1
+        if end < 0:
+            found = _VALUE.match(rest, at)
+            end = max(found.end() if found else 0, at + 1)
+        shown, rest = f"{shown}{rest[:at]}{HIDDEN}", rest[end:]
+    return shown + rest
 
 
 def hidden_value(name: str, value: str) -> str:

@@ -80,7 +80,7 @@ class Cause:
 
 def quoted(text: str) -> str:
     """A log's words as a sentence about the run may say them: not too long, and without keys and passwords."""
-    return hidden_said(text)[:_MOST]
+    return hidden_said(text[: 8 * _MOST])[:_MOST]
 
 
 def find(output: Path, ranks: tuple[RankLog, ...]) -> Cause | None:

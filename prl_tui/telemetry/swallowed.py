@@ -50,7 +50,7 @@ class Finder:
         match = self._pattern.search(text)
         if match is None:
             return False
-        first = self.found.text if self.found else hidden_said(text[match.start() :].strip())[:_MOST]
+        first = self.found.text if self.found else hidden_said(text[match.start() :].strip()[: 8 * _MOST])[:_MOST]
         self.found = Swallowed(first, self.found.count + 1 if self.found else 1)
         return True
 

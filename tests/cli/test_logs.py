@@ -17,7 +17,7 @@ import pytest
 from prl_tui.machine import paths
 from prl_tui.runs import launcher, overview, stop
 from prl_tui.runs.launcher import Job
-from prl_tui.runs.state import status
+from prl_tui.runs.state import log_end, status
 from prl_tui.runs.stop import Grace
 from prl_tui.tui.run_words import health
 from tests.conftest import installed_script
@@ -159,8 +159,7 @@ def test_a_run_whose_supervisor_was_killed_is_followed_to_its_end(tmp_path):
     folder = launcher.start(paths.runs_dir(), job)
     until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
     os.kill(supervisor_of(folder), signal.SIGKILL)
-    until(lambda: status(folder).state == "lost", "that it is lost")
-    assert status(folder).orphaned
+    until(lambda: status(folder).orphaned and log_end(folder) == "read", "that it is lost, and its log read on")
     watched_plain = ["watch", folder.id, "--plain"]
     commands = (["logs", folder.id, "-f"], watched_plain, [*watched_plain, "--exit-on", "failed"])
     all_ = [
@@ -299,7 +298,7 @@ def test_an_orphaned_run_that_says_nothing_is_told_as_silent(tmp_path):
     folder = launcher.start(paths.runs_dir(), job)
     until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
     os.kill(supervisor_of(folder), signal.SIGKILL)
-    until(lambda: status(folder).orphaned, "that it is lost")
+    until(lambda: status(folder).orphaned and log_end(folder) == "read", "that it is lost, and its log read on")
     reading = overview.reader(folder)
     view = reading.poll()
     reading.close()

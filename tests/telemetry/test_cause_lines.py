@@ -107,31 +107,40 @@ def test_what_is_said_of_a_run_has_no_key_and_no_password(tmp_path):
     assert TOKEN not in hidden.found.words()
 
 
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [
-        (
-            "401 for url: https://api.x.com/v1?api_key=deadbeefdeadbeef12&x=1 Authorization: Bearer zebra77zebra77zebra",
-            "401 for url: https://api.x.com/v1?api_key=…&x=1 Authorization: Bearer …",
-        ),
-        (
-            "GET https://b.blob.core.windows.net/d?sv=2024&sig=AbC%2Bd%3D&se=1",
-            "GET https://b.blob.core.windows.net/d?sv=2024&sig=…&se=1",
-        ),
-        ("login(password=zebra77pw, user='x') api_key: 'qwerty9988zz'", "login(password=…, user='x') api_key: '…'"),
-        ("header Bearer abcdefghijklmnop12345 refused", "header Bearer … refused"),
-        ("bad arguments: --hub_token abcdef99 --lr 1e-5", "bad arguments: --hub_token … --lr 1e-5"),
-        # what such errors say of tokens that are none
-        (
-            "Please select a token to use as `pad_token` `(tokenizer.pad_token = tokenizer.eos_token e.g.)`",
-            None,
-        ),
-        ("max_new_tokens=512 exceeds 256; num_tokens: 8192", None),
-        ("KeyError: 'token_type_ids'", None),
-        ("unrecognized arguments: --max_tokens 512 --use_lmdeploy", None),
-        ("GRPOTrainer.__init__() got an unexpected keyword argument 'tokenizer'", None),
-    ],
-)
+HEX = "0123456789abcdef" * 2 + "01234567"
+SAID = {
+    "401 for url: https://api.x.com/v1?api_key=deadbeefdeadbeef12&x=1 Authorization: Bearer zebra77zebra77zebra": (
+        "401 for url: https://api.x.com/v1?api_key=…&x=1 Authorization: …"
+    ),
+    "GET https://b.blob.core.windows.net/d?sv=2024&sig=AbC%2Bd%3D&se=1": "GET https://b.blob.core.windows.net/d?sv=2024&sig=…&se=1",
+    "login(password=zebra77pw, user='x') api_key: 'qwerty9988zz'": "login(password=…, user='x') api_key: '…'",
+    "header Bearer abcdefghijklmnop12345 refused": "header … refused",
+    "bad arguments: --hub_token abcdef99 --lr 1e-5": "bad arguments: --hub_token … --lr 1e-5",
+    'no access with MODELSCOPE_API_TOKEN=hunter2222222 {"token": "hunter333333"} at once': (
+        'no access with MODELSCOPE_API_TOKEN=… {"token": "…"} at once'
+    ),
+    "X-Api-Key: hunter444444 is no key": "X-Api-Key: … is no key",
+    "pwd=hunter22 db_password=abc aws_session_token=abcdefgh denied": "pwd=… db_password=… aws_session_token=… denied",
+    "cannot connect password='my hunter5555' to db": "cannot connect password='…' to db",
+    f"wandb: api key: {HEX} not configured": "wandb: api key: … not configured",
+}
+HARMLESS = [
+    "Please select a token to use as `pad_token` `(tokenizer.pad_token = tokenizer.eos_token e.g.)`",
+    "max_new_tokens=512 exceeds 256; num_tokens: 8192",
+    "'token_type_ids'",
+    "'password'",
+    "unrecognized arguments: --eos-token 5 --max_tokens 512 --use_lmdeploy",
+    "--stop-token <|im_end|> is not a token",
+    "got an unexpected keyword argument 'tokenizer'",
+    "api_key=None, password = None, use_secret=True",
+    "GET http://h/p?tokenizer=fast&monkey=1&next_token=5",
+    "invalid token: expected ident",
+    "eos_token_id=151643",
+]
+
+
+@pytest.mark.parametrize(("said", "shown"), [*SAID.items(), *zip(HARMLESS, HARMLESS, strict=True)])
 def test_a_secret_in_a_sentence_is_hidden_and_all_else_stays(said, shown):
-    """Sentences of requests 2.32, transformers 5 and argparse."""
-    assert cause.quoted(f"ValueError: {said}") == f"ValueError: {shown or said}"
+    """Sentences as requests 2.32, wandb, transformers 5 and argparse say them."""
+    assert cause.quoted(f"ValueError: {said}") == f"ValueError: {shown}"
+    assert cause.quoted(cause.quoted(said)) == cause.quoted(said)
