@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -21,7 +20,7 @@ from prl_tui.runs.state import log_end, status
 from prl_tui.runs.stop import Grace
 from prl_tui.tui.run_words import health
 from tests.conftest import installed_script
-from tests.runs.helpers import ended, supervisor_of, until
+from tests.runs.helpers import ended, kill_recorded, until
 
 PROGRAM = """
 import sys, time
@@ -158,7 +157,7 @@ def test_a_run_whose_supervisor_was_killed_is_followed_to_its_end(tmp_path):
     )
     folder = launcher.start(paths.runs_dir(), job)
     until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
-    os.kill(supervisor_of(folder), signal.SIGKILL)
+    kill_recorded(folder)
     until(lambda: status(folder).orphaned and log_end(folder) == "read", "that it is lost, and its log read on")
     watched_plain = ["watch", folder.id, "--plain"]
     commands = (["logs", folder.id, "-f"], watched_plain, [*watched_plain, "--exit-on", "failed"])
@@ -281,7 +280,7 @@ def test_why_a_lost_run_ended_is_told_where_its_log_shows_it(tmp_path, cli):
     job = Job((sys.executable, "-c", DYING), cwd=tmp_path, recorded=True, info={"activation": {"kind": "this"}})
     folder = launcher.start(paths.runs_dir(), job)
     until(lambda: folder.output.exists() and folder.output.read_bytes(), "its first line")
-    os.kill(supervisor_of(folder), signal.SIGKILL)
+    kill_recorded(folder)
     until(lambda: b"RuntimeError" in folder.output.read_bytes(), "its exception")
     until(lambda: status(folder).over, "its end")
     assert "RuntimeError: out of luck" in cli("runs").out
@@ -297,7 +296,7 @@ def test_an_orphaned_run_that_says_nothing_is_told_as_silent(tmp_path):
     )
     folder = launcher.start(paths.runs_dir(), job)
     until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
-    os.kill(supervisor_of(folder), signal.SIGKILL)
+    kill_recorded(folder)
     until(lambda: status(folder).orphaned and log_end(folder) == "read", "that it is lost, and its log read on")
     reading = overview.reader(folder)
     view = reading.poll()

@@ -83,7 +83,7 @@ def marked(root):
 
 def nothing_left(root):
     """Wait a moment for the last supervisors, kill what is still there, and fail for it."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + 20
     while (left := marked(root)) and time.monotonic() < end:
         time.sleep(0.02)
     for pid in left:
@@ -110,6 +110,28 @@ def exit_record(folder):
 
 def supervisor_of(folder):
     return read_started(folder).supervisor[0]
+
+
+def recorders(folder):
+    """Those who record a run, by the words of their commands."""
+    needle, found = os.fsencode(folder.path.resolve()), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and is_living(int(entry.name)):
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if needle in words and any(b"prl_tui.runs.recorder" in word for word in words):
+                found.append(int(entry.name))
+    return found
+
+
+def kill_recorded(folder):
+    """End a supervisor once somebody is there who reads the log on."""
+    until(lambda: recorders(folder), "the recorder")
+    pid = supervisor_of(folder)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not is_living(pid), "the supervisor's death")
 
 
 def write(folder, name, value):

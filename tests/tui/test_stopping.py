@@ -14,7 +14,7 @@ from prl_tui.runs.folder import read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Question
 from prl_tui.tui.stopping import EVERY
-from tests.runs.helpers import supervisor_of, until
+from tests.runs.helpers import kill_recorded, until
 from tests.tui.driving import screen, wait_for
 from tests.tui.test_runs_and_watch import SMALL, WAIT, WIDE, over, runs_screen, start, told, watch
 
@@ -169,7 +169,7 @@ def orphaned():
         job = launcher.Job((sys.executable, "-uc", code), recorded=True, info=info)
         started.append(launcher.start(paths.runs_dir(), job))
         until(lambda: read_started(started[-1]).leader and proctree.marked(read_started(started[-1]).leader[0]), "it")
-        os.kill(supervisor_of(started[-1]), signal.SIGKILL)
+        kill_recorded(started[-1])
         return started[-1]
 
     yield begin
