@@ -36,7 +36,7 @@ def supervisors(folder: RunFolder) -> list[proctree.Seen]:
 
 def left(folder: RunFolder) -> list[proctree.Seen]:
     """What lives of a run that only marks tell of, but for its supervisor and this process; nothing of any other run."""
-    found = living(folder) if is_dumb(folder) else []
+    found = living(folder) if is_unrecorded(folder) else []
     return [one for one in found if not _is_supervisor(proctree.words_of(one.pid))]
 
 
@@ -47,10 +47,10 @@ def living(folder: RunFolder) -> list[proctree.Seen]:
 
 def lives(folder: RunFolder) -> bool:
     """Whether a run goes on of which only marks tell."""
-    return is_dumb(folder) and bool(supervisors(folder))
+    return is_unrecorded(folder) and bool(supervisors(folder))
 
 
-def is_dumb(folder: RunFolder) -> bool:
+def is_unrecorded(folder: RunFolder) -> bool:
     """Whether no record says who runs it: its folder is gone, or they are damaged. A newer prl-tui's are not."""
     started = read_started(folder)
     return started is None or (isinstance(started, Broken) and started.code != "newer")

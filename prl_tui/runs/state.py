@@ -288,7 +288,7 @@ def _broken(folder: RunFolder, broken: Broken) -> RunStatus:
 
     if lock.held(folder.path / records.LOCK) or adrift.lives(folder):
         return RunStatus("unknown", detail=t("It is alive, but {problem}", problem=explain(broken)))
-    if adrift.is_dumb(folder) and adrift.living(folder):
+    if adrift.is_unrecorded(folder) and adrift.living(folder):
         return RunStatus("lost", detail=_lost_detail(True, log_end(folder)), orphaned=True)
     return RunStatus("unknown", detail=explain(broken))
 

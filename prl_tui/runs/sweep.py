@@ -123,7 +123,7 @@ def _why(folder: RunFolder) -> Why | None:
     if adrift.is_gone(folder):
         return "removed"
     started = read_started(folder)
-    if isinstance(started, Broken) and adrift.is_dumb(folder):
+    if isinstance(started, Broken) and adrift.is_unrecorded(folder):
         return "lost"  # by the mark of its processes, which are of this place
     if not isinstance(started, Started) or not started.is_at(here()) or is_supervised(folder, started):
         return None  # of another place, alive, or a newer prl-tui's: nothing is known that would allow a signal

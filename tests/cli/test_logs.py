@@ -150,15 +150,20 @@ for n in range(int(sys.argv[1])):
 """
 
 
-def test_a_run_whose_supervisor_was_killed_is_followed_to_its_end(tmp_path):
-    """It trains on; `logs -f && next` began the next job beside it."""
-    job = Job(
-        (sys.executable, "-c", ORPHANED, "80"), cwd=tmp_path, recorded=True, info={"activation": {"kind": "this"}}
-    )
+def orphaned(place, lines):
+    """A run that writes so many lines, whose supervisor was killed and whose log is read on."""
+    info = {"activation": {"kind": "this"}}
+    job = Job((sys.executable, "-c", ORPHANED, str(lines)), cwd=place, recorded=True, info=info)
     folder = launcher.start(paths.runs_dir(), job)
     until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
     kill_recorded(folder)
     until(lambda: status(folder).orphaned and log_end(folder) == "read", "that it is lost, and its log read on")
+    return folder
+
+
+def test_a_run_whose_supervisor_was_killed_is_followed_to_its_end(tmp_path):
+    """It trains on; `logs -f && next` began the next job beside it."""
+    folder = orphaned(tmp_path, 80)
     watched_plain = ["watch", folder.id, "--plain"]
     commands = (["logs", folder.id, "-f"], watched_plain, [*watched_plain, "--exit-on", "failed"])
     all_ = [
@@ -291,13 +296,7 @@ def test_why_a_lost_run_ended_is_told_where_its_log_shows_it(tmp_path, cli):
 
 def test_an_orphaned_run_that_says_nothing_is_told_as_silent(tmp_path):
     """As where its supervisor lives."""
-    job = Job(
-        (sys.executable, "-c", ORPHANED, "400"), cwd=tmp_path, recorded=True, info={"activation": {"kind": "this"}}
-    )
-    folder = launcher.start(paths.runs_dir(), job)
-    until(lambda: folder.output.exists() and folder.output.read_bytes().count(b"\n") > 3, "its first lines")
-    kill_recorded(folder)
-    until(lambda: status(folder).orphaned and log_end(folder) == "read", "that it is lost, and its log read on")
+    folder = orphaned(tmp_path, 400)
     reading = overview.reader(folder)
     view = reading.poll()
     reading.close()

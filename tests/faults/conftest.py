@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ import pytest
 
 from prl_tui.runs import claims, launcher, stop, sweep
 from prl_tui.runs.folder import Ended, RunFolder, read_ended
-from tests.runs.helpers import is_living, marked, nothing_left, until
+from tests.runs import helpers
+from tests.runs.helpers import marked, nothing_left, until
 
 PROGRAM = Path(__file__).with_name("programs") / "writers.py"
 NAMES = ("leader", "session", "daemon")
@@ -54,17 +54,7 @@ class Tree:
 
     def recorders(self):
         """Its recorder and its snapshot, by the words of their commands."""
-        needle = os.fsencode(self.folder.path)
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and is_living(int(entry.name)):
-                try:
-                    words = (entry / "cmdline").read_bytes().split(b"\0")
-                except OSError:
-                    continue
-                if needle in words and any(b"prl_tui.runs." in word for word in words):
-                    found.append(int(entry.name))
-        return found
+        return helpers.recorders(self.folder, b"prl_tui.runs.")
 
     def supervisors(self):
         return [pid for pid in marked(self.root) if pid not in self.pids.values()]

@@ -112,7 +112,7 @@ def supervisor_of(folder):
     return read_started(folder).supervisor[0]
 
 
-def recorders(folder):
+def recorders(folder, module=b"prl_tui.runs.recorder"):
     """Those who record a run, by the words of their commands."""
     needle, found = os.fsencode(folder.path.resolve()), []
     for entry in Path("/proc").iterdir():
@@ -121,7 +121,7 @@ def recorders(folder):
                 words = (entry / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if needle in words and any(b"prl_tui.runs.recorder" in word for word in words):
+            if needle in words and any(module in word for word in words):
                 found.append(int(entry.name))
     return found
 
