@@ -1,7 +1,8 @@
 """Frozen values with named fields, as cheap to declare as a headless command needs: no code is made before first use.
 
-A dataclass costs about a millisecond of every start, and there are thirty of them here; a shape checker's own
-classes cost their library. `shape` checks tables from files against these same declarations.
+A dataclass costs about a millisecond of every start, and a command declares some sixty values; a shape checker's
+own classes cost their library. `shape` checks tables from files against these same declarations. A value made of
+another one has that one's fields first.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ class _Declared(type):
     built: int
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], kw_only: bool = False) -> _Declared:
-        fields = tuple(namespace.get("__annotations__", {})) if bases else ()
-        namespace["__slots__"] = fields
-        defaults = {field: namespace.pop(field) for field in fields if field in namespace}
+        own = tuple(namespace.get("__annotations__", {})) if bases else ()
+        namespace["__slots__"] = own
+        defaults = {field: namespace.pop(field) for field in own if field in namespace}
         cls = super().__new__(mcs, name, bases, namespace)
-        cls.declared_fields, cls.declared_defaults, cls.keywords_only = fields, defaults, kw_only
+        base = next((one for one in bases if isinstance(one, _Declared)), None)
+        cls.declared_fields = (*(base.declared_fields if base else ()), *own)
+        cls.declared_defaults = {**(base.declared_defaults if base else {}), **defaults}
+        cls.keywords_only = kw_only
         cls.built = 0
         return cls
 
@@ -75,7 +79,7 @@ def _initializer(cls: _Declared) -> Any:
     scope: dict[str, Any] = {}
     heads, lines = [], []
     for field in cls.declared_fields:
-        scope[f"_set_{field}"] = cls.__dict__[field].__set__
+        scope[f"_set_{field}"] = getattr(cls, field).__set__
         if field in cls.declared_defaults:
             scope[f"_default_{field}"] = cls.declared_defaults[field]
             heads.append(f"{field}=_default_{field}")
@@ -119,7 +123,7 @@ def as_dict(value: Value) -> dict[str, Any]:
     return {field: getattr(value, field) for field in type(value).declared_fields}
 
 
-def replace(value: _T, **changes: Any) -> _T:
+def replace(value: _T, /, **changes: Any) -> _T:
     """The value with some fields changed."""
     return type(value)(**{**as_dict(value), **changes})
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from prl_tui.core.value import Value
 
 State = Literal["ok", "warning", "error", "unknown"]
 GLYPHS: dict[State, str] = {"ok": "✓", "warning": "!", "error": "✗", "unknown": "·"}
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Value):
     """A value, how good it is, and the way out where it is not."""
 
     code: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from prl_tui.core import secrets
 from prl_tui.core.plan import activation_of
+from prl_tui.core.value import replace
 from prl_tui.i18n import cells, pad, t
 from prl_tui.machine import doctor, doctor_env, paths
 from prl_tui.machine.doctor_item import GLYPHS, Item

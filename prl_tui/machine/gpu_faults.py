@@ -5,21 +5,20 @@ Codes travel from the sampler's process to the screen, so the sentence is made w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class GpuFault:
+class GpuFault(Value):
     """Why no GPU, or one GPU, can be read."""
 
     code: str
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = {}
     """What the sentence names: versions, a path, seconds, the driver's own words."""
 
     @property

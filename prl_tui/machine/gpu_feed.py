@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prl_tui.core.value import Value
 from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.machine.gpus import SLOWER_WITHOUT_GPUS, GpuSnapshot, keep_lost
 from prl_tui.machine.sampler_child import SamplerChild, Wake, parse
@@ -29,8 +29,7 @@ _GRACE = 1.0
 _TOO_MANY_STUCK = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Value):
     """What the feed knows now."""
 
     snapshot: GpuSnapshot | None

@@ -8,9 +8,9 @@ written again whenever they change, then `{"time", "gpus": [[index, utilization,
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
+from prl_tui.core.value import as_dict
 from prl_tui.machine.gpu_faults import GpuFault, missing_reason
 from prl_tui.machine.gpus import Gpu, GpuProcess, GpuSnapshot, MigInstance
 
@@ -82,9 +82,7 @@ def _line(value: object) -> bytes:
 
 
 def _plain(value: Gpu | GpuProcess | MigInstance) -> dict[str, object]:
-    found = {item.name: getattr(value, item.name) for item in fields(value)}
-    found["missing"] = dict(value.missing)
-    return found
+    return as_dict(value) | {"missing": dict(value.missing)}
 
 
 def _gpu_to_json(gpu: Gpu) -> dict[str, object]:

@@ -6,9 +6,9 @@ All physical GPUs in NVML's order; `CUDA_VISIBLE_DEVICES` is not applied here. N
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from prl_tui.core.value import Value, replace
 from prl_tui.i18n import t
 from prl_tui.machine.gpu_faults import GpuFault
 
@@ -45,8 +45,7 @@ VALUES = (
 """The fields of a Gpu that are None only with a reason in `missing`."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuProcess:
+class GpuProcess(Value):
     """One process on a GPU, as far as it can be seen from here."""
 
     pid: int | None
@@ -61,7 +60,7 @@ class GpuProcess:
     """Seconds since the epoch."""
     instance: int | None = None
     """GPU instance id under MIG."""
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = {}
 
     @property
     def visible(self) -> bool:
@@ -69,8 +68,7 @@ class GpuProcess:
         return self.pid is not None and "started" not in self.missing
 
 
-@dataclass(frozen=True, slots=True)
-class MigInstance:
+class MigInstance(Value):
     """One MIG slice of a GPU."""
 
     slot: int
@@ -80,11 +78,10 @@ class MigInstance:
     """GPU instance id, which processes name."""
     memory_used: int | None
     memory_total: int | None
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Value):
     """One physical GPU. A value that is None has its reason in `missing`, under the field's name."""
 
     index: int
@@ -120,7 +117,7 @@ class Gpu:
     """Whether MIG is on; None where the GPU has no MIG."""
     mig_instances: tuple[MigInstance, ...] = ()
     processes: tuple[GpuProcess, ...] | None = None
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = {}
     """Reason code per field that is None."""
 
     @property
@@ -166,8 +163,7 @@ class Gpu:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSnapshot:
+class GpuSnapshot(Value):
     """All GPUs at one moment, or why there are none."""
 
     time: float

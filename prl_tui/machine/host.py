@@ -10,10 +10,10 @@ import contextlib
 import math
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prl_tui.core.value import Value
 from prl_tui.machine import paths
 from prl_tui.machine.processes import pid_namespace
 
@@ -24,8 +24,7 @@ _KIB = 1024
 _NO_LIMIT = 1 << 60
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(Value):
     """Room of a memory or of a file system."""
 
     total: int
@@ -34,8 +33,7 @@ class Space:
     """Bytes that this user can still take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Value):
     """The box at one moment."""
 
     name: str

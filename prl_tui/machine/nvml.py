@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+from prl_tui.core.value import replace
 from prl_tui.machine import nvml_faults, wsl
 from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.machine.gpus import (

@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from prl_tui.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 _LISTEN = "0A"
 
 
-@dataclass(frozen=True, slots=True)
-class PortOwner:
+class PortOwner(Value):
     """Who listens on a port, as far as this user may know."""
 
     pid: int | None

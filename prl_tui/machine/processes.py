@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from prl_tui.core.value import Value
 
 _NOT_DRAWN = "\ufe0e\ufe0f"
 _INTERPRETER = re.compile(r"(python|pypy|bash|sh|zsh|dash|perl|ruby|node|java)[\d.]*$")
@@ -23,8 +24,7 @@ LONGEST = 60
 """A command is cut to this many characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessInfo:
+class ProcessInfo(Value):
     """One process of this PID namespace."""
 
     pid: int

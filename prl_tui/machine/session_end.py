@@ -13,9 +13,9 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
 from prl_tui.machine.doctor_item import Item
 from prl_tui.machine.processes import user_name
@@ -29,8 +29,7 @@ _IN_SESSION = re.compile(r"/session-[^/]+\.scope(/|$)", re.MULTILINE)
 _IN_MANAGER = re.compile(r"/user@[0-9]+\.service(/|$)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Logout:
+class Logout(Value):
     """What a logout does to what is started here."""
 
     user: str

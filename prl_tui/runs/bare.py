@@ -7,7 +7,6 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from prl_tui import regular
@@ -33,7 +32,6 @@ _MOST = 20_000
 """Entries that one search looks at: a folder of data is not walked to its end."""
 
 
-@dataclass(frozen=True, slots=True)
 class BareRun(RunFolder):
     """`path` is the folder that holds the metrics, or else the log."""
 

@@ -13,10 +13,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from prl_tui import reasons
+from prl_tui.core.value import Value
 from prl_tui.i18n import nt, t
 from prl_tui.lists import listed
 from prl_tui.machine import paths
@@ -32,8 +32,7 @@ _LOCK_WITHIN = 2.0
 """Seconds to wait for another launch's turn; a claim is safe without the lock too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Value):
     """What one run has reserved."""
 
     run: str
@@ -45,7 +44,7 @@ class Claim:
     port: int | None
     since: float
     """Seconds since 1970."""
-    place: Mapping[str, str] = field(default_factory=dict)
+    place: Mapping[str, str] = {}
     claimer: proctree.Birth | None = None
     """Who launched it: that counts until its supervisor has reported."""
 
@@ -56,8 +55,7 @@ class Claim:
         return t("run {id}, {source}, since {time}", id=self.run, source=self.source, time=time.strftime(form, then))
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Value):
     """A claim that was refused."""
 
     claims: tuple[Claim, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prl_tui import reasons
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
 from prl_tui.runs import lock, records
 from prl_tui.runs.records import Broken
@@ -22,8 +22,7 @@ _MOST = 1 << 62
 """Beyond every whole number of a record."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFolder:
+class RunFolder(Value):
     """The folder of one run. The path alone: nothing is read until asked for."""
 
     path: Path
@@ -49,8 +48,7 @@ class RunFolder:
         return records.read_record(self.path / records.RUN)
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Value):
     """state.json: who runs it, and where."""
 
     host: str
@@ -73,8 +71,7 @@ class Started:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Value):
     """exit.json: how it ended."""
 
     exit_code: int | None
@@ -107,8 +104,7 @@ class Ended:
         return bool(self.stop_stage)
 
 
-@dataclass(frozen=True, slots=True)
-class LogEnd:
+class LogEnd(Value):
     """log-end.json: who read a log on whose supervisor was killed, and how far."""
 
     whole: bool

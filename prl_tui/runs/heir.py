@@ -11,8 +11,8 @@ import os
 import select
 import threading
 import time
-from dataclasses import dataclass
 
+from prl_tui.core.value import Value
 from prl_tui.runs import proctree, records
 from prl_tui.runs.folder import Ended, RunFolder, number, read_ended
 from prl_tui.runs.logpump import LogPump, is_at, open_log
@@ -21,8 +21,7 @@ _TURN = 0.2
 """Seconds between two looks at the supervisor where the kernel cannot be asked to tell (before Linux 5.3)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heritage:
+class Heritage(Value):
     """What a supervisor leaves to its recorder."""
 
     supervisor: int

@@ -8,10 +8,10 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from prl_tui import atomic, reasons
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
 from prl_tui.machine import paths, session_end
 from prl_tui.runs import claims, lock, records, spawn, store
@@ -33,15 +33,13 @@ class LaunchError(Exception):
         """The run's folder, when there is one already: it holds the exit record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(Value):
     """A word of a command that is a path in the run's own folder, which is known once there is one."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFile:
+class OwnFile(Value):
     """A file that the run's folder gets before the start, under `files/`."""
 
     name: str
@@ -49,20 +47,20 @@ class OwnFile:
     """The text, given the absolute path of the folder in which it lies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Value):
     """What to run. Values of `env` and words of `argv` reach the program, but no file except through `info`."""
 
     argv: tuple[str | Inside, ...]
     env: tuple[tuple[str, str], ...] = ()
     """Added to the environment that this process has."""
-    cwd: Path = field(default_factory=paths.here)
+    cwd: Path | None = None
+    """None: where this process is."""
     per_rank_logs: bool = False
     """Ask torchrun for one log a rank under `ranks/`, and for all of them in output.log, each line with its rank."""
     files: tuple[OwnFile, ...] = ()
     stop_after: int = 0
     """Steps after which the run is stopped once its log shows them; 0: it ends by itself."""
-    gpus: Mapping[str, int] = field(default_factory=dict)
+    gpus: Mapping[str, int] = {}
     """UUID → index of the GPUs that the run reserves; none are where nothing is known of them."""
     port: int | None = None
     """The port at which its processes meet; reserved too."""
@@ -70,9 +68,14 @@ class Job:
     """Start although another run has reserved some of its GPUs."""
     recorded: bool = False
     """Write down what the run is made of (`snapshot`) and what its GPUs and host do (`recorder`), beside it."""
-    info: Mapping[str, object] = field(default_factory=dict)
+    info: Mapping[str, object] = {}
     """Plain data for run.json: recipe, preset, values, sources, outputs, and what else the caller wants to find
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
+
+    @property
+    def place(self) -> Path:
+        """The folder in which it runs."""
+        return self.cwd or paths.here()
 
     def words(self, folder: RunFolder) -> tuple[str, ...]:
         """The command of a run in `folder`."""
@@ -170,13 +173,13 @@ def _supervise(
     words, environment = job.words(folder), _environment(folder, job)
     logout = session_end.at_logout()
     scope = _scope(folder, "run") if logout.needs_scope else ()
-    answer = spawn.supervisor(folder, words, environment, job.cwd, scope, recorded=job.recorded)
+    answer = spawn.supervisor(folder, words, environment, job.place, scope, recorded=job.recorded)
     moved = bool(scope)
     if scope and isinstance(answer, spawn.Refusal) and answer.code in {"silent", "no-python"}:
         moved = False
         reason = answer.text or t("no answer")
         on_note(t("The run ends when you log out: a scope of its own was refused ({reason}).", reason=reason))
-        answer = spawn.supervisor(folder, words, environment, job.cwd, recorded=job.recorded)
+        answer = spawn.supervisor(folder, words, environment, job.place, recorded=job.recorded)
     elif logout.needs_scope and not scope:
         on_note(t("The run ends when you log out (KillUserProcesses=yes), and there is no systemd-run to keep it."))
     elif logout.needs_linger:
@@ -230,8 +233,8 @@ def _check(job: Job) -> None:
     json.dumps(dict(job.info))  # TypeError for what is no plain data, before anything is made
     if not job.argv:
         raise LaunchError(t("There is nothing to run: the command is empty"))
-    if not paths.is_dir(job.cwd):
-        raise LaunchError(t("The working directory {path} is missing", path=job.cwd))
+    if not paths.is_dir(job.place):
+        raise LaunchError(t("The working directory {path} is missing", path=job.place))
     words = [word for word in job.argv if isinstance(word, str)]
     if any("\0" in word for word in (*words, *(part for pair in job.env for part in pair))):
         raise LaunchError(t("The command or its environment has a zero byte inside, which no program can take"))
@@ -268,7 +271,7 @@ def _information(folder: RunFolder, job: Job) -> dict[str, object]:
     return {
         "argv": list(job.words(RunFolder(folder.path.resolve()))),
         "env": dict(job.env),
-        "cwd": str(job.cwd.absolute()),
+        "cwd": str(job.place.absolute()),
         "per_rank_logs": job.per_rank_logs,
         "gpus": dict(job.gpus),
         **given,

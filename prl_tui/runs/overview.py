@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from prl_tui import reasons, steady
+from prl_tui.core import value
 from prl_tui.core.smoke import Result
 from prl_tui.i18n import t
 from prl_tui.runs import bare, memory_killer, records, smoke, store
@@ -224,7 +225,7 @@ def describe(
     else:
         seen = status(folder, training_done=view.done, logged=view.progress is not None)
     if smoke.KEY not in known and (hidden := swallowed.of(seen.state, view)):  # a smoke test's verdict says it
-        seen = replace(seen, detail=hidden)
+        seen = value.replace(seen, detail=hidden)
     if seen.stopped_by_person and (view.interrupted or seen.state == "stopping"):
         view = replace(view, errors=view.own_errors)  # how a program ends that was asked to is no failure of it
     failed = seen.state in {"failed", "finished-with-exit-error"} and not seen.detail

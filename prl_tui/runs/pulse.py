@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prl_tui import steady
+from prl_tui.core.value import Value
 from prl_tui.runs import records
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ _MOST = 4096
 """Heartbeats that are remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Value):
     mark: object
     at: float
     changed: float | None

@@ -6,9 +6,9 @@ import contextlib
 import errno
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
+from prl_tui.core.value import Value
 from prl_tui.runs import records
 
 _TELLING = (records.OUTPUT, records.HEARTBEAT, records.STATE, records.EXIT, records.RUN)
@@ -17,8 +17,7 @@ _TRIES = 3
 """Looks at a folder into which something still writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Value):
     """A deletion that could not be finished."""
 
     problem: OSError

@@ -11,10 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from prl_tui.core.value import Value
 from prl_tui.machine import child, paths
 from prl_tui.runs import lock, records
 
@@ -34,16 +34,14 @@ _ENDS_WITHIN = 2.0
 """Seconds in which what was killed is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Value):
     """It lives, and so does the launcher."""
 
     pid: int
     """The supervisor's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Value):
     """It could not start the launcher, or did not start itself."""
 
     code: str

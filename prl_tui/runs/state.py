@@ -8,11 +8,11 @@ of this process.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from prl_tui import reasons, steady
 from prl_tui.core.signal_names import signal_name
+from prl_tui.core.value import Value, replace
 from prl_tui.i18n import nt, t
 from prl_tui.machine import paths
 from prl_tui.runs import lock, records
@@ -61,8 +61,7 @@ _SILENT = 2 * records.HEARTBEAT_FRESH
 """Seconds without a heartbeat after which a supervisor that holds the lock counts as stuck."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatus:
+class RunStatus(Value):
     """What a run is doing now, or how it ended."""
 
     state: State

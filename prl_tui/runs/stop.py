@@ -7,10 +7,10 @@ import os
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from prl_tui import steady
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.runs import adrift, ladder, lock, proctree, records, salvage
@@ -44,8 +44,7 @@ _READ_WITHIN = 5.0
 """Seconds in which the log of a dead supervisor is read to its end, once nothing of the run lives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grace:
+class Grace(Value):
     """Seconds between the steps of a stop: INT, `interrupt`, TERM, `terminate`, KILL each second."""
 
     interrupt: float = ladder.INTERRUPT_GRACE
@@ -59,8 +58,7 @@ class Grace:
         return self.interrupt + self.terminate
 
 
-@dataclass(frozen=True, slots=True)
-class StopResult:
+class StopResult(Value):
     """What came of asking for a stop."""
 
     code: Code
@@ -75,8 +73,7 @@ class StopResult:
         return self.code in {"elsewhere", "unknown", "denied"}
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Value):
     """One process of a run that still lives."""
 
     pid: int

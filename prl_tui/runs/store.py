@@ -8,10 +8,10 @@ import math
 import os
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from prl_tui import reasons
+from prl_tui.core.value import Value
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs import lock, records, removal
@@ -30,8 +30,7 @@ _NEWEST = ".newest"
 """Beside the runs: the place of the one that was launched last."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoRun:
+class NoRun(Value):
     """Nothing goes by that name."""
 
     wanted: str
@@ -46,8 +45,7 @@ class NoRun:
         return t("There is no run {name}", name=self.wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class Ambiguous:
+class Ambiguous(Value):
     """Several runs begin like that."""
 
     wanted: str
@@ -61,8 +59,7 @@ class Ambiguous:
         return t("{name} may be any of {n} runs: {ids}", name=self.wanted, n=len(self.candidates), ids=ids)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Value):
     """A run that was not removed, and why."""
 
     sentence: str

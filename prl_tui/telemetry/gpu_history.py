@@ -17,10 +17,10 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prl_tui import regular
+from prl_tui.core.value import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +40,7 @@ _LATEST = 1e11
 """Seconds since 1970 that no clock shows; a calendar ends a little later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Value):
     """One moment, or several merged ones."""
 
     time: float
@@ -75,8 +74,7 @@ class Row:
         return _line(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Value):
     """Which GPUs the rows below it speak of."""
 
     driver: str | None

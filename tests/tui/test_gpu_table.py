@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App
 
+from prl_tui.core.value import replace
 from prl_tui.i18n import set_language
 from prl_tui.machine.gpu_faults import GpuFault
 from prl_tui.machine.gpu_feed import Reading

@@ -15,11 +15,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import replace
 
 import pytest
 from textual.app import App as TextualApp
 
+from prl_tui.core.value import replace
 from prl_tui.i18n import visible
 from prl_tui.machine import paths
 from prl_tui.machine.gpu_faults import GpuFault
