@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from prl_tui.cli import running
 from prl_tui.cli.doubt import Doubt
@@ -24,6 +23,7 @@ from prl_tui.telemetry.line_tests import LevelTest
 from prl_tui.telemetry.merged_index import MergedIndex
 from prl_tui.telemetry.rank_logs import find_rank_logs
 from prl_tui.telemetry.slow_patterns import BoundedPattern, TooSlowError
+from prl_tui.telemetry.teed_log import parted
 from prl_tui.telemetry.whole_line import WholeLine
 
 _PAGE = 1000
@@ -118,7 +118,7 @@ def _print(folder: RunFolder, index: LineIndex | MergedIndex, wanted: _Wanted, m
         pass
     if index.problem is not None:
         raise CommandError(running.unreadable(index.problem, str(folder.output)))
-    at = _first(index, wanted, most)
+    at, part = _first(index, wanted, most)
     doubt = Doubt(folder)
     generation = index.generation
     while True:
@@ -126,49 +126,55 @@ def _print(folder: RunFolder, index: LineIndex | MergedIndex, wanted: _Wanted, m
         while index.update():
             pass
         if index.generation != generation:
-            generation, at = index.generation, 0
+            generation, at, part = index.generation, 0, 0
             sys.stdout.flush()
             print(t("The log was cut or replaced: printed from its new beginning."), file=sys.stderr, flush=True)
         # The last line may still grow: while the run lives it waits for its end.
         end = index.lines - 1 if alive and index.lines else index.lines
         while at < end and (rows := index.read_lines(at, min(_PAGE, end - at))):
-            _print_rows(index, rows, at, wanted)
-            at += len(rows)
+            _print_rows(index, rows, at, wanted, part)
+            at, part = at + len(rows), 0
         sys.stdout.flush()
         if not alive:
             return Exit.OK
         time.sleep(0.3)  # a turn of following: files that other processes write
 
 
-def _first(index: LineIndex | MergedIndex, wanted: _Wanted, most: int | None) -> int:
-    """The line from which `most` lines are wanted, all where it is None; looks from the log's end."""
-    if most is None or most <= 0 or wanted.all:
-        return max(0, index.lines - max(0, most)) if most is not None else 0
+def _first(index: LineIndex | MergedIndex, wanted: _Wanted, most: int | None) -> tuple[int, int]:
+    """The line, and the part of it, from which `most` are wanted, all where it is None; looks from the log's end."""
+    if most is None:
+        return 0, 0
     end, left = index.lines, most
-    while end > 0:
+    while end > 0 and left > 0:
         begin = max(0, end - _PAGE)
         rows = index.read_lines(begin, end - begin)
         for n in range(begin + len(rows) - 1, begin - 1, -1):
-            left -= _passes(wanted, _judged(index, rows[n - begin], n), n + 1, backwards=True)
-            if left == 0:
-                return n
+            parts = _parts(index, rows[n - begin], n)
+            for part in range(len(parts) - 1, -1, -1):
+                left -= _passes(wanted, parts[part][0], n + 1, backwards=True)
+                if left == 0:
+                    return n, part
         end = begin
-    return 0
+    return end, 0
 
 
-def _judged(index: LineIndex | MergedIndex, row: bytes, n: int) -> str:
-    """What a line is tested by."""
-    return plain(row) if whole_line.is_all(row) else WholeLine(*index.source_of(n)).judged()
+def _parts(index: LineIndex | MergedIndex, row: bytes, n: int) -> list[tuple[str, WholeLine | None]]:
+    """What line `n`, from 0, says, by which it is judged: a part for each rank that wrote on it; a long line as a whole."""
+    if whole_line.is_all(row):
+        return [(plain(part), None) for part in parted(row)]
+    long = WholeLine(*index.source_of(n))
+    return [(long.judged(), long)]
 
 
-def _print_rows(index: LineIndex | MergedIndex, rows: list[bytes], at: int, wanted: Callable[[str], bool]) -> None:
-    """Those of some lines that are wanted; the first one has the number `at`, from 0."""
+def _print_rows(
+    index: LineIndex | MergedIndex, rows: list[bytes], at: int, wanted: Callable[[str], bool], begin: int = 0
+) -> None:
+    """Those of some lines that are wanted; the first one has the number `at`, from 0, and begins with part `begin`."""
     for n, row in enumerate(rows, at):
-        long = None if whole_line.is_all(row) else WholeLine(*index.source_of(n))
-        text = plain(row) if long is None else long.judged()
-        if _passes(wanted, text, n + 1):
-            sys.stdout.writelines([text] if long is None else long.parts())
-            print()
+        for text, long in _parts(index, row, n)[begin if n == at else 0 :]:
+            if _passes(wanted, text, n + 1):
+                sys.stdout.writelines([text] if long is None else long.parts())
+                print()
 
 
 def _passes(wanted: Callable[[str], bool], text: str, line: int, *, backwards: bool = False) -> bool:
@@ -182,13 +188,3 @@ def _passes(wanted: Callable[[str], bool], text: str, line: int, *, backwards: b
             else t("{reason} Line {n} and those after it were not tested.")
         )
         raise CommandError(told.format(reason=error, n=f"{line:,}")) from None
-
-
-def tail_of(path: Path, most: int) -> list[str]:
-    """The last lines of a log as plain text."""
-    index = LineIndex(path)
-    while index.update():
-        pass
-    rows = index.read_lines(max(0, index.lines - most), most)
-    index.close()
-    return [plain(row) for row in rows]

@@ -275,7 +275,7 @@ def stop(args: argparse.Namespace) -> int:
         if time.monotonic() > deadline:
             raise CommandError(t("run {id} is still there; see `prl-tui runs`.", id=folder.id), Exit.IMPOSSIBLE)
     if args.json:
-        print_json({"id": folder.id, "result": result.code}, None)
+        print_json({"id": folder.id, "result": "stopped" if result.code == "asked" else result.code}, None)
     else:
         told = (
             t("run {id} had ended before")

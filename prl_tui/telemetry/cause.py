@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 from prl_tui import regular
@@ -18,6 +17,7 @@ from prl_tui.i18n import t
 from prl_tui.telemetry import exception_groups
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.rank_logs import RankLog
+from prl_tui.telemetry.teed_log import parted
 
 TAIL = 256 << 10
 """Bytes at a log's end that are looked at."""
@@ -194,7 +194,10 @@ def line_at(path: Path, at: int) -> int | None:
 
 
 def _lines(path: Path) -> tuple[list[str], list[int]]:
-    """The last lines of a file as plain text, and the byte with which each begins; the first one may be cut."""
+    """The last lines of a file as plain text, and the byte with which each begins; the first one may be cut.
+
+    What torchrun put behind another rank's text is a line of its own.
+    """
     try:
         with regular.opened(path) as file:
             start = max(0, file.seek(0, 2) - TAIL)
@@ -202,6 +205,12 @@ def _lines(path: Path) -> tuple[list[str], list[int]]:
             tail = file.read(TAIL)
     except OSError:
         return [], []
-    lines = tail.split(b"\n")
-    begins = accumulate((len(line) + 1 for line in lines[:-1]), initial=start)
-    return [plain(line) for line in lines], list(begins)
+    lines, begins = [], []
+    for line in tail.split(b"\n"):
+        at = start
+        for part in parted(line):
+            lines.append(plain(part))
+            begins.append(at)
+            at += len(part)
+        start += len(line) + 1
+    return lines, begins

@@ -24,6 +24,20 @@ _STATE = re.compile(r"[^|]*\d{1,3}%\|[^|]*\|[^{\[]*\[[^\]]*\]\s*")
 _BAR = re.compile(rb"\d{1,3}%\|[^|]*\|")
 
 
+def parted(raw: bytes) -> list[bytes]:
+    """A line of the launcher's log as what each rank wrote of it, `[default0]:` before each part; any other line whole."""
+    if not raw.startswith(b"[default") or raw.count(b"[default") == 1:
+        return [raw]
+    begins, behind = [], -1
+    for tag in _TAG.finditer(raw):
+        if tag.start() != behind:  # one tag right behind another: a torchrun in a torchrun
+            begins.append(tag.start())
+        behind = tag.end()
+    if not begins or begins[0]:
+        return [raw]
+    return [raw[begin:end] for begin, end in zip(begins, [*begins[1:], len(raw)], strict=True)]
+
+
 def _named(raw: bytes) -> bytes:
     """`r0 │ ` for each `[default0]:` that torchrun put in; a bar that another rank's text was put behind goes."""
     if b"[default" not in raw:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -140,6 +141,30 @@ def test_the_last_lines_that_match_stand_anywhere_in_a_long_log(tmp_path, cli):
     ended(folder)
     assert cli("logs", folder.id, "--level", "error", "-n", "2").out.splitlines() == ["ERROR 1703", "ERROR 3403"]
     assert cli("logs", folder.id, "--grep", "^ERROR 3$", "-n", "2").out.splitlines() == ["ERROR 3"]
+
+
+TEED = Path(__file__).parents[1] / "fixtures" / "telemetry" / "tee_np2.log"
+
+
+def test_what_torchrun_puts_behind_anothers_bar_is_a_line_of_its_own(tmp_path, cli):
+    """torchrun 2.13's own merge of two ranks: hiding the bars hid what it had put behind them."""
+    code = f"import sys; sys.stdout.buffer.write(open({str(TEED)!r}, 'rb').read())"
+    folder = launcher.start(paths.runs_dir(), Job((sys.executable, "-c", code), cwd=tmp_path))
+    ended(folder)
+    written = re.split(r"\n|(?<=.)(?=\[default\d\]:)", TEED.read_text().removesuffix("\n"))
+    every = cli("logs", folder.id).out.split("\n")[:-1]
+    assert every == written
+    for words in ("{'loss'", "rank1 says", "Train:"):
+        assert sum(words in line for line in every) == TEED.read_text().count(words)
+    seen = cli("logs", folder.id, "--without", "Train:").out.split("\n")[:-1]
+    assert seen == [line for line in written if "Train:" not in line]
+    only = cli("logs", folder.id, "--grep", r"^\[default1\]").out.splitlines()
+    assert only == [line for line in written if line.startswith("[default1]")]
+    for most in range(len(written) + 2):
+        assert cli("logs", folder.id, "-n", str(most)).out.split("\n")[:-1] == (written[-most:] if most else [])
+        assert cli("logs", folder.id, "-n", str(most), "--grep", "^.default1").out.splitlines() == (
+            only[-most:] if most else []
+        )
 
 
 ORPHANED = """

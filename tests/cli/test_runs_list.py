@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 
@@ -34,6 +35,14 @@ def test_stopping_what_has_ended_says_so_once(cli) -> None:
     ended(run)
     done = cli("stop", run.id)
     assert (done.code, done.out, done.err) == (0, f"run {run.id} had ended before\n", "")
+
+
+def test_what_a_stop_came_to_is_told_to_scripts_too(cli) -> None:
+    """`asked` was its word for a run of which nothing was left."""
+    run = launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "import time; time.sleep(60)")))
+    for word in ("stopped", "ended"):
+        done = cli("stop", run.id, "--json")
+        assert (done.code, json.loads(done.out)) == (0, {"id": run.id, "result": word})
 
 
 def test_promoting_what_is_no_run_is_exit_3_and_what_is_something_else_exit_2(cli) -> None:

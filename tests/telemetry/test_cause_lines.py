@@ -33,6 +33,20 @@ def test_a_traceback_keeps_its_indentation(tmp_path, mark):
     assert list(cause.shown(log, found.at)[0]) == said
 
 
+def test_a_cause_that_torchrun_put_behind_anothers_bar_is_found(tmp_path):
+    """As torchrun 2.13 merges ranks (`tee_np2.log`): a bar has no newline, and another rank's text goes on behind it."""
+    bar = "[default0]:Train:   8%|▊         | 1/12 [00:00<00:01,  8.28it/s]"
+    log = tmp_path / "output.log"
+    raised = "[default1]:[rank1]: RuntimeError: out of luck"
+    log.write_text(f"{bar}[default1]:[rank1]: Traceback (most recent call last):\n{bar}{raised}\n{bar}\n")
+    found = cause.find(log, ())
+    assert found is not None
+    assert (found.text, found.line) == ("RuntimeError: out of luck", 1)
+    assert log.read_bytes()[found.at :].decode().startswith(raised)
+    lines, _ = cause.shown(log, found.at)
+    assert (lines[0], lines[-1]) == ("Traceback (most recent call last):", "RuntimeError: out of luck")
+
+
 @pytest.mark.parametrize("mark", ["", "[rank1]: ", "[default1]:", "[default1]:[rank1]: "])
 @pytest.mark.parametrize("last", ["Exception: out of luck", "Exception"])
 def test_a_bare_exception_is_one_too(tmp_path, mark, last):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from prl_tui.telemetry.escapes import plain
 from prl_tui.telemetry.line_levels import level_of
 from prl_tui.telemetry.line_tests import LineFilter
-from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog
+from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog, parted
 
 TEED = Path(__file__).parents[1] / "fixtures" / "telemetry" / "tee_np2.log"
 
@@ -70,3 +72,19 @@ def test_bars_and_empty_lines_of_ranks_are_hidden_and_nothing_else(tmp_path):
         "r1 │ E1127 21:47:06.46 api.py:1] failed",
     ]
     assert [level_of(line) for line in shown] == ["error", None, None, "error", "error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        (b"[default0]:a", [b"[default0]:a"]),
+        (b"[default0]: 8%|#|[default1]:x[default0]:y", [b"[default0]: 8%|#|", b"[default1]:x", b"[default0]:y"]),
+        (b"[default0]:[default3]:x[default1]:[default2]:y", [b"[default0]:[default3]:x", b"[default1]:[default2]:y"]),
+        (b"it says [default1]: here", [b"it says [default1]: here"]),
+        (b"[defaults] of [default1]:x", [b"[defaults] of [default1]:x"]),
+        (b"[default0]:", [b"[default0]:"]),
+        (b"", [b""]),
+    ],
+)
+def test_a_line_is_parted_where_torchrun_put_another_ranks_text_behind(line, parts):
+    assert parted(line) == parts
