@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import os
 import statistics
 import subprocess
@@ -37,6 +38,19 @@ def seconds(action):
 
 def median_ms(values):
     return statistics.median(values) * 1000
+
+
+def interval_ms(values):
+    """Between which the median lies, in 95 of 100 such samples (sign test); all of a sample that is too small."""
+    ordered, count = sorted(values), len(values)
+    chance, outside = 0.0, 0
+    for below in range(count // 2):
+        chance += math.comb(count, below) / 2**count
+        if 2 * chance > 0.05:
+            break
+        outside = below + 1
+    kept = ordered[max(0, outside - 1) : count - max(0, outside - 1)]
+    return kept[0] * 1000, kept[-1] * 1000
 
 
 def finished(folder):
@@ -102,9 +116,10 @@ def command(home, count):
         for place, what in enumerate(("until its first line", "the whole command")):
             own, with_us = ([one[place] for one in seen[who]] for who in ("bare", "prl"))
             added = [late - early for early, late in zip(own, with_us, strict=True)]
+            low, high = interval_ms(added)
             print(
                 f"{name + ', ' + what:<45} {median_ms(with_us):8.1f} ms   bare {median_ms(own):8.1f} ms   "
-                f"added {median_ms(added):7.1f} ms   ({count} pairs)"
+                f"added {median_ms(added):7.1f} ms, 95 % {low:.0f} to {high:.0f}   ({count} pairs)"
             )
 
 
