@@ -4,14 +4,15 @@
 
 Prints medians; nothing is asserted. A pair is one bare `python -c pass` waited for, and one started as a run and
 waited for until its exit record is there; then the whole command, `launch custom --foreground --no-probe`, beside
-the same script bare: until the script's first line, and until the command's end; once as `python`, once as torchrun,
-and once beside a torchrun that writes and shows a log for each rank, as a run has it.
+the very command that it starts: until the script's first line, and until the command's end; once as `python`, once as
+torchrun, and once beside a torchrun that writes and shows a log for each rank, as a run has it.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import math
 import os
 import statistics
@@ -85,34 +86,30 @@ STAMP = "import os, time; open(os.environ['STAMP'], 'w').write(repr(time.clock_g
 
 
 def command(home, count):
-    """The whole command beside the bare launcher, in alternating pairs, each with no earlier run to learn from."""
+    """The whole command beside the very command that it starts, in alternating pairs, with no earlier run to learn from."""
     script = home / "stamp.py"
     script.write_text(STAMP)
     around = {**os.environ, "STAMP": str(home / "stamp")}
     around.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode
-    bare = {"python": [sys.executable, str(script)]}
-    if importlib.util.find_spec("torch"):
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-        logged = ("--log-dir", str(home / "ranks"), "--redirects", "3", "--tee", "3")
-        bare["torchrun"] = [*torchrun, str(script)]
-        bare["torchrun with its logs"] = [*torchrun, *logged, str(script)]
-    for name, words in bare.items():
-        told = {"script": script, "launcher": name.split()[0], "nproc_per_node": 2, "training_env": "this"}
-        if name == "python":
-            told.pop("nproc_per_node")
+    logged = {"PET_LOG_DIR": str(home / "ranks"), "PET_REDIRECTS": "3", "PET_TEE": "3", "PYTHONUNBUFFERED": "1"}
+    for name, more in (("python", {}), ("torchrun", {}), ("torchrun with its logs", logged)):
+        if name != "python" and not importlib.util.find_spec("torch"):
+            continue
+        told = {"script": script, "launcher": name.split()[0], "training_env": "this"}
+        if name != "python":
+            told["nproc_per_node"] = 2
         prl = [sys.executable, "-m", "prl_tui", "launch", "custom", "--foreground", "--no-probe"]
         prl += [word for key, value in told.items() for word in ("--set", f"{key}={value}")]
+        state = home / name / "first"
+        took(prl, {**around, "XDG_STATE_HOME": str(state)}, home)
+        bare = json.loads(next(state.glob("prl-tui/runs/*/run.json")).read_text())["argv"]
         seen = {"bare": [], "prl": []}
-        for n in range(-1, count):  # the first one warms up
-            for who, argv in (("bare", words), ("prl", prl))[:: 1 if n % 2 else -1]:
-                around["XDG_STATE_HOME"] = str(home / f"{name}{n}")
-                begin = time.clock_gettime(time.CLOCK_MONOTONIC)
-                subprocess.run(argv, env=around, cwd=home, capture_output=True, check=True)
-                end = time.clock_gettime(time.CLOCK_MONOTONIC)
+        for n in range(count):
+            for who in ("bare", "prl")[:: 1 if n % 2 else -1]:
                 if who == "prl":
-                    time.sleep(2.5)  # what writes down the run is at work for a moment
-                if n >= 0:
-                    seen[who].append((float((home / "stamp").read_text()) - begin, end - begin))
+                    seen[who].append(took(prl, {**around, "XDG_STATE_HOME": str(home / name / str(n))}, home))
+                else:
+                    seen[who].append(took(bare, {**around, **more}, home, pause=0.0))
         for place, what in enumerate(("until its first line", "the whole command")):
             own, with_us = ([one[place] for one in seen[who]] for who in ("bare", "prl"))
             added = [late - early for early, late in zip(own, with_us, strict=True)]
@@ -121,6 +118,15 @@ def command(home, count):
                 f"{name + ', ' + what:<45} {median_ms(with_us):8.1f} ms   bare {median_ms(own):8.1f} ms   "
                 f"added {median_ms(added):7.1f} ms, 95 % {low:.0f} to {high:.0f}   ({count} pairs)"
             )
+
+
+def took(argv, around, home, pause=2.5):
+    """Seconds until the script's stamp and until the command's end. `pause`: what writes down a run is at work after it."""
+    begin = time.clock_gettime(time.CLOCK_MONOTONIC)
+    subprocess.run(argv, env=around, cwd=home, capture_output=True, check=True)
+    end = time.clock_gettime(time.CLOCK_MONOTONIC)
+    time.sleep(pause)
+    return float((home / "stamp").read_text()) - begin, end - begin
 
 
 def weight(root):
