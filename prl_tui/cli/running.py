@@ -263,6 +263,11 @@ def stop(args: argparse.Namespace) -> int:
         if left != before:
             print(nt("{n} process left", "{n} processes left", left), file=sys.stderr)
             before = left
+        if (taken := stopping.take_over(folder, by="prl-tui stop")) is not None:
+            result = taken
+            if result.refused:
+                raise CommandError(f"{result.sentence}.", Exit.IMPOSSIBLE)
+            continue
         if left == 0 and not adrift.is_gone(folder) and not os.access(folder.path, os.W_OK):
             raise CommandError(
                 t(

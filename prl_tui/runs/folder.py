@@ -175,13 +175,14 @@ def last_word(folder: RunFolder) -> tuple[Ended, str] | None:
 
 
 def _ended(record: Mapping[str, object]) -> Ended | Broken:
-    if "exit_code" not in record:
+    code = record.get("exit_code", "")
+    if code is not None and _integer(code) is None:
         return Broken(records.EXIT, "shape", "exit_code")
     error, stop = record.get("error"), record.get("stop")
     error = error if isinstance(error, dict) else {}
     stop = stop if isinstance(stop, dict) else {}
     return Ended(
-        exit_code=_integer(record.get("exit_code")),
+        exit_code=_integer(code),
         signal=_integer(record.get("signal")),
         error_code=str(error.get("code", "")),
         error_file=str(error.get("file", "")),
@@ -190,9 +191,9 @@ def _ended(record: Mapping[str, object]) -> Ended | Broken:
         ended=number(record.get("ended")),
         stopped_by=str(by.get("via", "")) if isinstance(by := stop.get("by"), dict) else "",
         stop_stage=str(stop.get("stage", "")),
-        strays=_integer(record.get("strays")) or 0,
-        killed=_integer(record.get("killed")) or 0,
-        dropped=_integer(record.get("dropped")) or 0,
+        strays=_count(record.get("strays")),
+        killed=_count(record.get("killed")),
+        dropped=_count(record.get("dropped")),
         seconds=number(record.get("seconds")),
         log_cut=record.get("log_cut") is True,
     )
@@ -218,6 +219,10 @@ def number(value: object) -> float | None:
 
 def _integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST else None
+
+
+def _count(value: object) -> int:
+    return max(0, _integer(value) or 0)
 
 
 def _birth(value: object) -> Birth | None:

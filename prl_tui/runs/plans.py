@@ -217,10 +217,9 @@ def config_of(info: dict[str, object], config: RunConfig) -> RunConfig:
     changed = {
         key: value
         for key, value in values.items()
-        if key in config.recipe.by_key and sources.get(key) not in {"default", "preset"}
+        if key in config.recipe.by_key and sources.get(key) not in ("default", "preset")
     }
     unset = info.get("unset")
-    changed.update(
-        dict.fromkeys(key for key in (unset if isinstance(unset, list) else ()) if key in config.recipe.by_key)
-    )
+    emptied = [key for key in unset if isinstance(key, str)] if isinstance(unset, list) else []
+    changed.update(dict.fromkeys(key for key in emptied if key in config.recipe.by_key))
     return config.with_values(changed, Source.RUN, dict.fromkeys(changed, str(info.get("id", ""))))

@@ -113,11 +113,35 @@ def _by_mark(folder: RunFolder, started: Broken | None, grace: Grace, by: str) -
             _write_request(folder, _request(folder, grace, by))
         return _ask_adrift(folder)
     if started is not None and adrift.left(folder):
-        place = here()  # their marks are of this one
-        known = Started(place["host"], place["boot_id"], place["pid_namespace"], None, None, None)
-        return _sweep(folder, known, grace, _request(folder, grace, by))
+        return _sweep(folder, _unrecorded(), grace, _request(folder, grace, by))
     reason = explain(started) if started is not None else t("there is no record of it")
     return StopResult("unknown", t("Run {id} cannot be stopped: {reason}", id=folder.id, reason=reason))
+
+
+def take_over(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopResult | None:
+    """For who waits after `asked`: None while somebody else is at it, or it is done.
+
+    Where its supervisor has died meanwhile it blocks as `stop` does, ends what is left of the run, and records the stop
+    that was asked for, also of a run of which nothing is left by then.
+    """
+    started = read_started(folder)
+    if adrift.is_gone(folder) or isinstance(read_ended(folder), Ended):
+        return None
+    if not isinstance(started, Started):
+        if adrift.lives(folder):
+            return None
+        started = _unrecorded()
+    elif not started.is_at(here()) or is_supervised(folder, started):
+        return None
+    grace = grace or Grace()
+    result = _sweep(folder, started, grace, _request(folder, grace, by), awaited=True)
+    return None if result.code in {"asked", "ended"} else result
+
+
+def _unrecorded() -> Started:
+    """A run of which its processes' mark alone is known; marks are of this place."""
+    place = here()
+    return Started(place["host"], place["boot_id"], place["pid_namespace"], None, None, None)
 
 
 def let_go(folder: RunFolder) -> None:
@@ -237,8 +261,13 @@ def _ask_adrift(folder: RunFolder) -> StopResult:
     return StopResult("asked", t("Run {id} is being stopped", id=folder.id))
 
 
-def _sweep(folder: RunFolder, started: Started, grace: Grace, request: Mapping[str, object]) -> StopResult:
-    """End what a dead supervisor left behind, while holding its lock, so that two stops don't meet."""
+def _sweep(
+    folder: RunFolder, started: Started, grace: Grace, request: Mapping[str, object], *, awaited: bool = False
+) -> StopResult:
+    """End what a dead supervisor left behind, while holding its lock, so that two stops don't meet.
+
+    `awaited`: it died while it was at the stop, so that a run of which nothing is left is a stopped one.
+    """
     try:
         descriptor = lock.take(folder.path / records.LOCK)
     except OSError:
@@ -249,7 +278,7 @@ def _sweep(folder: RunFolder, started: Started, grace: Grace, request: Mapping[s
         if isinstance(read_ended(folder), Ended):
             return StopResult("ended", t("Run {id} has ended already", id=folder.id))
         left = leftovers(folder)
-        if not left:
+        if not left and not awaited:
             return StopResult("ended", t("Nothing of run {id} is alive", id=folder.id))
         pipe = salvage.open_pipe(folder, left) if log_end(folder) == "cut" else None
         _write_request(folder, request)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
 
+import pytest
+
 from prl_tui.machine import paths
-from prl_tui.runs import launcher
-from tests.runs.helpers import ended
+from prl_tui.runs import launcher, records
+from prl_tui.runs.folder import read_started
+from prl_tui.runs.state import status
+from tests.conftest import installed_script
+from tests.runs.helpers import ended, is_living, until
 
 
 def test_runs_say_how_long_they_took_and_why_they_failed(cli) -> None:
@@ -43,6 +51,38 @@ def test_what_a_stop_came_to_is_told_to_scripts_too(cli) -> None:
     for word in ("stopped", "ended"):
         done = cli("stop", run.id, "--json")
         assert (done.code, json.loads(done.out)) == (0, {"id": run.id, "result": word})
+
+
+SLOW_TO_END = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    time.sleep(1.5)"
+DEAF = (
+    "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(60)"
+)
+
+
+@pytest.mark.parametrize("supervisors_record", ["kept", "lost"])
+@pytest.mark.parametrize("program", [SLOW_TO_END, DEAF], ids=["ends by itself", "deaf"])
+def test_a_stop_whose_supervisor_is_killed_meanwhile_is_brought_to_its_end(program, supervisors_record) -> None:
+    """It waited 75 s for an exit record that nobody would write, and said that the run was still there."""
+    run = launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", program)))
+    supervisor, leader = read_started(run).supervisor[0], read_started(run).leader[0]
+    if program == DEAF:
+        until(lambda: b"deaf" in run.output.read_bytes(), "that it is deaf")
+    command = [*installed_script(), "stop", run.id, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until((run.path / "stop.json").exists, "the request")
+        until(lambda: status(run).state == "stopping", "that it is at it")
+        os.kill(supervisor, signal.SIGKILL)
+        if supervisors_record == "lost":
+            (run.path / "state.json").unlink()
+        if program == DEAF:  # hurried, as by a second one who stops it
+            records.write_record(run.path / "stop.json", {"grace": {"interrupt": 0, "terminate": 0.5}})
+        told, narrated = process.communicate(timeout=30)
+    assert process.returncode == 0, narrated
+    assert json.loads(told)["result"] == "swept"
+    assert "still there" not in narrated
+    assert not is_living(leader)
+    seen = status(run)
+    assert (seen.state, seen.stopped_by_person) == ("stopped", True)
 
 
 def test_promoting_what_is_no_run_is_exit_3_and_what_is_something_else_exit_2(cli) -> None:

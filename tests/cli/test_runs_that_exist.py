@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
@@ -53,6 +54,25 @@ def test_a_damaged_record_is_named_where_a_run_is_a_source(cli, run, text) -> No
         done = cli(*words)
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(f"prl-tui: run {run.id}: run.json ")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"unset": [[]]}, {"unset": [None, {}, 7]}, {"unset": {"script": []}}, {"sources": {"script": []}},
+        {"sources": {"script": {"a": 1}}}, {"sources": {"script": 7}}, {"values": {"script": "a.py", "no": []}, "sources": {}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_odd_shapes_in_a_runs_settings_are_no_fault_of_ours(cli, run, damage) -> None:
+    """`unset: [[]]` was "an unexpected fault: TypeError", and ended the app."""
+    record = json.loads((run.path / "run.json").read_text())
+    whole = {"preset": None, "values": {"script": "a.py"}, "sources": {"script": "form"}}
+    (run.path / "run.json").write_text(json.dumps(record | whole | damage))
+    for words in (("check", run.id), ("export", run.id, "--format", "env"), ("compare", run.id)):
+        done = cli(*words)
+        assert done.code in {0, 1, 2}
+        assert "unexpected" not in done.err
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,18 @@ def test_a_damaged_state_record_is_unknown_with_the_reason(forged, damage):
     assert store.find(folder.path.parent, folder.id) == folder
 
 
+@pytest.mark.parametrize("code", ['"zero"', "[]", "1.5", "true", "1e400"])
+def test_an_exit_code_that_is_no_number_is_a_damaged_record(forged, code):
+    """`-3 processes outlived the launcher` stood beside it as a fact."""
+    folder = forged()
+    (folder.path / "exit.json").write_text(f'{{"schema": 1, "exit_code": {code}, "strays": -3}}')
+    assert status(folder).state == "unknown"
+    assert "exit.json" in status(folder).detail
+    (folder.path / "exit.json").write_text('{"schema": 1, "exit_code": 1, "strays": -3, "killed": -1, "dropped": -5}')
+    found = read_ended(folder)
+    assert (found.strays, found.killed, found.dropped) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
 def test_a_damaged_exit_record_is_unknown_with_the_reason(forged, damage):
     if b"exit_code" not in damage and damage == DAMAGE["wrong kinds"]:
@@ -162,7 +174,7 @@ def test_kinds_that_nobody_expects_inside_an_exit_record_do_no_harm(forged):
     folder = forged()
     odd = {
         "schema": 1,
-        "exit_code": "0",
+        "exit_code": None,
         "signal": [],
         "error": 3,
         "stop": "x",
