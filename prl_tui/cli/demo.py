@@ -41,5 +41,7 @@ def demo(args: argparse.Namespace) -> int:
         return watching.follow_plain(folder)
     screen, well = shown(watch=folder, leave_when_done=True)
     watching.tell_after(folder)
+    from prl_tui.tui.calm_end import NO_CODE
+
     code = screen.return_value
-    return Exit.IMPOSSIBLE if not well else Exit.OK if code is None else code
+    return Exit.IMPOSSIBLE if not well or code == NO_CODE else Exit.OK if code is None else code

@@ -29,6 +29,8 @@ from prl_tui.telemetry.whole_line import WholeLine
 _PAGE = 1000
 _SLOW_SECONDS, _LINE_SECONDS = 10.0, 1.0
 """What slow lines together, and one of them, may take: nobody waits for a key here."""
+_PARTED = 1 << 20
+"""Bytes of a line that is parted by rank; a longer one stays whole."""
 
 
 def logs(args: argparse.Namespace) -> int:
@@ -153,16 +155,22 @@ def _first(index: LineIndex | MergedIndex, wanted: _Wanted, most: int | None) ->
             for part in range(len(parts) - 1, -1, -1):
                 left -= _passes(wanted, parts[part][0], n + 1, backwards=True)
                 if left == 0:
-                    return n, part
+                    return n, part if n < index.complete_lines else 0  # an unfinished line may have other parts later
         end = begin
     return end, 0
 
 
 def _parts(index: LineIndex | MergedIndex, row: bytes, n: int) -> list[tuple[str, WholeLine | None]]:
-    """What line `n`, from 0, says, by which it is judged: a part for each rank that wrote on it; a long line as a whole."""
+    """What line `n`, from 0, says, by which it is judged: a part for each rank that wrote on it."""
     if whole_line.is_all(row):
         return [(plain(part), None) for part in parted(row)]
-    long = WholeLine(*index.source_of(n))
+    source, line = index.source_of(n)
+    begin, end = source.extent(line)
+    if end - begin <= _PARTED:
+        parts = parted(source.read_at(begin, end - begin))
+        if len(parts) > 1:
+            return [(plain(part), None) for part in parts]
+    long = WholeLine(source, line)
     return [(long.judged(), long)]
 
 

@@ -340,10 +340,21 @@ def program(config: RunConfig) -> Iterator[Finding]:
         yield Finding("no-program", "error", places[0], message)
     elif len(given) > 1:
         message = t("{keys} are both set; the module is started.", keys=t(" and ").join(places))
-        fix = Fix({places[1]: None}, t("leave out {label}", label=config.recipe.by_key[places[1]].label))
-        yield Finding("two-programs", "warning", places[0], message, "", (fix,))
+        fixes = tuple(Fix({key: None}, t("leave out {label}", label=config.recipe.by_key[key].label)) for key in places)
+        yield Finding("two-programs", "warning", places[0], message, "", fixes)
+    yield from _alone(config)
     if script in given and (name := config.text(script)).startswith("-"):
         yield _dashed(config, script, name)
+
+
+def _alone(config: RunConfig) -> Iterator[Finding]:
+    """Processes that plain python does not start: the arithmetic would count them all the same."""
+    chosen = config.value("launcher") if "launcher" in config.settings else None
+    count = config.number("nproc_per_node")
+    if chosen == "python" and count is not None and count > 1:
+        message = t("python starts one process, not {n}.", n=count)
+        label = t("{label} {old} → {new}", label=config.recipe.by_key["nproc_per_node"].label, old=count, new=1)
+        yield Finding("python-alone", "error", "nproc_per_node", message, "", (Fix({"nproc_per_node": 1}, label),))
 
 
 def started(config: RunConfig) -> tuple[str, list[str]]:

@@ -302,19 +302,22 @@ def _patterns(config: RunConfig, facts: Facts) -> Iterator[Finding]:
 
 def _free(gpus: Iterable[GpuUse], *, slices: bool) -> list[str]:
     """What can be had instead, by its address: one MIG instance for an instance, else GPUs that are not cut into any."""
+    gpus = [gpu for gpu in gpus if not gpu.fault]
     whole = [gpu for gpu in gpus if not gpu.slices]
     cut = [one for gpu in gpus for one in gpu.slices if not one.busy_with and not one.claimed_by] if slices else []
     return [one.address for one in cut[:1] or whole if not one.busy_with and not one.claimed_by]
 
 
 def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
-    """GPUs of this box that another run has reserved, or that somebody uses already."""
+    """GPUs of this box that do not work, that another run has reserved, or that somebody uses already."""
     visible = facts.inherited.get(advice.VISIBLE)
     own = config.value("cuda_visible_devices")
     taken = engine.chosen(facts.gpus or (), own if own is not None else visible)
-    claimed = [gpu for gpu in engine.takes(config, facts.gpus or (), visible) if gpu.claimed_by]
+    wanted = engine.takes(config, facts.gpus or (), visible)
+    unusable = [gpu for gpu in wanted if gpu.fault]
+    claimed = [gpu for gpu in wanted if gpu.claimed_by]
     busy = [gpu for gpu in taken if gpu.busy_with and gpu not in claimed]
-    if not busy and not claimed:
+    if not busy and not claimed and not unusable:
         return []
     free = _free(facts.gpus or (), slices=bool(taken) and taken[0].slot is not None)
     errors = assess.assess(case).errors
@@ -324,7 +327,7 @@ def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
         if len(free) >= count and assess.assess(case.with_values({"cuda_visible_devices": new})).errors <= errors:
             fix = (Fix({"cuda_visible_devices": new}, t("use GPU {gpus}", gpus=new)),)
             break
-    found = []
+    found = [Finding("gpu-unusable", "error", "cuda_visible_devices", f"{gpu.fault}.", "", fix) for gpu in unusable]
     if claimed:
         names = listed(t("{label} ({words})", label=gpu.name, words=gpu.claimed_by) for gpu in claimed)
         message = nt("GPU {names} is reserved.", "GPUs {names} are reserved.", len(claimed), names=names)

@@ -52,6 +52,8 @@ class GpuUse(Value):
     """Which of its GPU's MIG instances it is; None for a GPU."""
     slices: tuple[GpuUse, ...] = ()
     """Its MIG instances."""
+    fault: str = ""
+    """Why nobody can use it, in a sentence without its full stop; "" for one that works."""
 
     @property
     def name(self) -> str:

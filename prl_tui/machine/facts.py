@@ -225,7 +225,9 @@ def wandb_key(environment: Mapping[str, str]) -> bool:
 def _use(gpu: Gpu, run_of: RunOf | None) -> GpuUse:
     slices = tuple(_slice_use(gpu, one, run_of) for one in gpu.mig_instances)
     busy = _users(gpu.processes or (), run_of) if gpu.busy else ""
-    return GpuUse(gpu.index, gpu.uuid or "", gpu.memory_free, gpu.memory_total, busy, slices=slices)
+    return GpuUse(
+        gpu.index, gpu.uuid or "", gpu.memory_free, gpu.memory_total, busy, slices=slices, fault=gpu.problem or ""
+    )
 
 
 def _slice_use(gpu: Gpu, one: MigInstance, run_of: RunOf | None) -> GpuUse:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from prl_tui.machine import paths
-from prl_tui.runs import proctree, records, spawn
+from prl_tui.runs import proctree, records
 from prl_tui.runs.folder import RunFolder, read_started
 from prl_tui.runs.place import is_of_this_namespace
 from prl_tui.runs.records import Broken
-
-_PROGRAM = spawn.PROGRAM.parts[-3:]
-_MODULE = "prl_tui.runs.supervisor"
 
 
 def find(root: Path) -> list[RunFolder]:
@@ -24,20 +20,20 @@ def find(root: Path) -> list[RunFolder]:
         mark = proctree.marked(pid)
         if mark is None or mark.parent != home:
             continue
-        if _is_supervisor(proctree.words_of(pid)) and is_of_this_namespace(pid):
+        if proctree.is_supervisor(proctree.words_of(pid)) and is_of_this_namespace(pid):
             names[mark.name] = None
     return [folder for folder in (RunFolder(home / name) for name in names) if is_gone(folder)]
 
 
 def supervisors(folder: RunFolder) -> list[proctree.Seen]:
     """Live supervisors of a run of this place, by their mark and their command; also one that has not reported yet."""
-    return [one for one in _marked(folder) if _is_supervisor(proctree.words_of(one.pid))]
+    return [one for one in _marked(folder) if proctree.is_supervisor(proctree.words_of(one.pid))]
 
 
 def left(folder: RunFolder) -> list[proctree.Seen]:
     """What lives of a run that only marks tell of, but for its supervisor and this process; nothing of any other run."""
     found = living(folder) if is_unrecorded(folder) else []
-    return [one for one in found if not _is_supervisor(proctree.words_of(one.pid))]
+    return [one for one in found if not proctree.is_supervisor(proctree.words_of(one.pid))]
 
 
 def living(folder: RunFolder) -> list[proctree.Seen]:
@@ -65,8 +61,3 @@ def _marked(folder: RunFolder) -> list[proctree.Seen]:
     """A container's run may have the same path, and its folder only there."""
     seen = proctree.tree([], Path(os.path.realpath(folder.path)))
     return [one for one in seen if is_of_this_namespace(one.pid)]
-
-
-def _is_supervisor(words: Sequence[str]) -> bool:
-    """Whether a command is a supervisor with its run: this installation's, or another one's of the same account."""
-    return any(word == _MODULE or Path(word).parts[-3:] == _PROGRAM for word in words[1:-1])

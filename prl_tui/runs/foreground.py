@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from prl_tui.runs.folder import Ended, RunFolder, Started, last_word, read_ended, read_started
 from prl_tui.runs.state import is_supervised
-from prl_tui.runs.stop import Grace, let_go, stop
+from prl_tui.runs.stop import Grace, let_go, stop, take_over
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -98,7 +98,8 @@ class Stay:
             self._pause()
         while self._show(_CHUNKS):
             pass
-        return ended.exit_code if isinstance(ended, Ended) else _LOST
+        code = ended.exit_code if isinstance(ended, Ended) else None
+        return _LOST if code is None else code  # nobody saw it where its supervisor was killed
 
     def _pause(self) -> None:
         """A turn, or until its supervisor ends: its record is there then. Signals are handled between turns."""
@@ -116,6 +117,8 @@ class Stay:
             let_go(self.folder)
             return said[0]
         if isinstance(started, Started) and not is_supervised(self.folder, started):
+            if self.stopping:
+                take_over(self.folder, self.grace, by="foreground")
             ended = read_ended(self.folder)
             return ended if isinstance(ended, Ended) else "lost"
         return None

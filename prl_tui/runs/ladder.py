@@ -46,6 +46,13 @@ class Ladder:
         if self.stage in (INTERRUPT, TERMINATE):
             self.next_at = min(self.next_at, self._since + self._graces[self.stage])
 
+    def resume(self, since: float, now: float, interrupt: float, terminate: float) -> None:
+        """Go on with a stop that another one began at `since`: a signal that it has sent is not sent again."""
+        self._graces.update({INTERRUPT: interrupt, TERMINATE: terminate})
+        over = now >= since + interrupt
+        self.stage, self._since = (TERMINATE, since + interrupt) if over else (INTERRUPT, since)
+        self.next_at = self._since + self._graces[self.stage]
+
     def leader_gone(self, now: float) -> None:
         """The launcher has ended but others live: it can pass nothing on any more, so go on sooner."""
         if self.next_at is None:

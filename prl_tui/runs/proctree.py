@@ -14,13 +14,15 @@ from prl_tui.runs.records import BESIDE, MARKER, STATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     Birth = tuple[int, int]
     """pid, and start time in clock ticks since boot."""
 
 _MARK = b"\0" + MARKER.encode() + b"="
 _BESIDE = b"\0" + BESIDE.encode() + b"="
+_PROGRAM = ["prl_tui", "runs", "supervisor.py"]
+_MODULE = "prl_tui.runs.supervisor"
 _KTHREADD = 2
 _CHUNK = 1 << 14
 
@@ -85,7 +87,7 @@ def tree(roots: Iterable[int], folder: Path, spare: Collection[int] = ()) -> lis
     walked = {*todo, *beside}
     while todo:
         for child in children.get(todo.pop(), ()):
-            if child not in walked and not _is_another_run(marks.get(child), mark):
+            if child not in walked and not _is_another_run(child, marks.get(child), mark):
                 walked.add(child)
                 found.add(child)
                 todo.append(child)
@@ -151,6 +153,11 @@ def words_of(pid: int) -> list[str]:
     return [os.fsdecode(word) for word in line.split(b"\0")] if line else []
 
 
+def is_supervisor(words: Sequence[str]) -> bool:
+    """Whether a command is a supervisor with its run: this installation's, or another one's of the same account."""
+    return any(word == _MODULE or word.split("/")[-3:] == _PROGRAM for word in words[1:-1])
+
+
 def _send_by_pid(process: Birth, number: int) -> bool:
     if not is_alive(process):
         return False
@@ -182,9 +189,12 @@ def _mark_in(environment: bytes) -> bytes | None:
     return environment[start + len(_MARK) :].split(b"\0", 1)[0]
 
 
-def _is_another_run(carried: bytes | None, mark: bytes) -> bool:
-    # a training script may use the name for a folder of its own: only a real run's folder counts
-    return carried is not None and carried != mark and os.path.exists(os.path.join(os.fsdecode(carried), STATE))  # noqa: PTH110, PTH118  (Path raises for a folder of others)
+def _is_another_run(pid: int, carried: bytes | None, mark: bytes) -> bool:
+    # a training script may use the name for a folder of its own: a real run's folder counts, and a supervisor, whose
+    # folder may be gone; what is below it is below it
+    if carried is None or carried == mark:
+        return False
+    return os.path.exists(os.path.join(os.fsdecode(carried), STATE)) or is_supervisor(words_of(pid))  # noqa: PTH110, PTH118  (Path raises for a folder of others)
 
 
 def _read(path: str) -> bytes:

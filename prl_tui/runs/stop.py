@@ -121,11 +121,11 @@ def _by_mark(folder: RunFolder, started: Broken | None, grace: Grace, by: str) -
 def take_over(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopResult | None:
     """For who waits after `asked`: None while somebody else is at it, or it is done.
 
-    Where its supervisor has died meanwhile it blocks as `stop` does, ends what is left of the run, and records the stop
-    that was asked for, also of a run of which nothing is left by then.
+    Where its supervisor has died meanwhile it blocks as `stop` does, goes on with what that had begun, and records the
+    stop that was asked for, also of a run of which nothing is left by then; None where its folder takes no record.
     """
     started = read_started(folder)
-    if adrift.is_gone(folder) or isinstance(read_ended(folder), Ended):
+    if isinstance(read_ended(folder), Ended):
         return None
     if not isinstance(started, Started):
         if adrift.lives(folder):
@@ -135,7 +135,10 @@ def take_over(folder: RunFolder, grace: Grace | None = None, by: str = "") -> St
         return None
     grace = grace or Grace()
     result = _sweep(folder, started, grace, _request(folder, grace, by), awaited=True)
-    return None if result.code in {"asked", "ended"} else result
+    if result.code in {"asked", "ended"}:
+        return None
+    kept = adrift.is_gone(folder) or isinstance(read_ended(folder), Ended)
+    return result if result.refused or kept else None
 
 
 def _unrecorded() -> Started:
@@ -282,7 +285,7 @@ def _sweep(
             return StopResult("ended", t("Nothing of run {id} is alive", id=folder.id))
         pipe = salvage.open_pipe(folder, left) if log_end(folder) == "cut" else None
         _write_request(folder, request)
-        stage, killed, denied = _climb(folder, started, grace)
+        stage, killed, denied = _climb(folder, started, grace, number(request["asked"]) if awaited else None)
         dropped = salvage.drain(folder, pipe) if pipe is not None else 0
         if denied:
             return StopResult("denied", t("Processes of run {id} belong to another user", id=folder.id))
@@ -294,9 +297,15 @@ def _sweep(
             os.close(descriptor)
 
 
-def _climb(folder: RunFolder, started: Started, grace: Grace) -> tuple[int, int, bool]:
-    """INT to the leader's group, TERM and KILL to all; the last stage, how many it took KILL for, whether denied."""
+def _climb(folder: RunFolder, started: Started, grace: Grace, asked: float | None = None) -> tuple[int, int, bool]:
+    """INT to the leader's group, TERM and KILL to all; the last stage, how many it took KILL for, whether denied.
+
+    `asked`: when, in seconds since 1970, a supervisor was asked, which began this.
+    """
     steps = ladder.Ladder()
+    if asked is not None:
+        now, shortest = time.monotonic(), _shortest(folder, grace)
+        steps.resume(now - max(0.0, time.time() - asked), now, shortest["interrupt"], shortest["terminate"])
     killed: set[proctree.Birth] = set()
     watch = proctree.Watch(folder.path.resolve(), {os.getpid()})
     while left := watch.look(_roots(started)):

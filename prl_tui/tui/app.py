@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 
 from prl_tui.core.catalog import Catalog
 from prl_tui.i18n import t
-from prl_tui.tui.calm_end import CalmEnd
+from prl_tui.tui.calm_end import NO_CODE, CalmEnd
 from prl_tui.tui.cells import safe_lines
 from prl_tui.tui.keys_in_turn import KeyDone, KeysInTurn, as_typed
 from prl_tui.tui.session import Session
@@ -398,7 +398,8 @@ class PrlApp(CalmEnd):
         """Leave at once; runs go on."""
         feed = next((feed for feed in self._feeds.values() if feed.folder is self._first_watch), None)
         one = feed.latest() if feed is not None else None
-        self.exit(one.status.exit_code if one is not None else None)
+        code = one.status.exit_code if one is not None else None
+        self.exit(NO_CODE if code is None and one is not None and one.status.over else code)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen by name, and the places."""

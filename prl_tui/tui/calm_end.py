@@ -6,6 +6,9 @@ from textual.app import App
 from textual.css.query import NoMatches
 from textual.widget import MountError
 
+NO_CODE = -1
+"""The app's result after a run whose exit code nobody knows."""
+
 
 class CalmEnd(App[int]):
     """Textual's app without its traceback."""

@@ -43,6 +43,7 @@ def ask(app: PrlApp, folder: RunFolder) -> None:
     def told(result: stopping.StopResult) -> None:
         if result.code == "asked":
             say_until_over(app, folder, result.sentence)
+            see_through(app, folder)
         else:
             app.tell(result.sentence, "warning" if result.refused else "information")
 
@@ -98,6 +99,25 @@ def say_until_over(app: PrlApp, folder: RunFolder, sentence: str) -> None:
             toasts.take_back(app, sentence)
 
     clock = app.set_interval(EVERY, look)
+
+
+def see_through(app: PrlApp, folder: RunFolder) -> None:
+    """Bring a stop that was asked for to its end, also where the supervisor that is at it dies."""
+
+    def look() -> None:
+        app.beside.do(f"bring on {folder.id}", go_on, then, finishes=True)
+
+    def go_on() -> stopping.StopResult | None:
+        result = stopping.take_over(folder, by="prl-tui")
+        return stopping.StopResult("ended", "") if result is None and status(folder).over else result
+
+    def then(result: stopping.StopResult | None) -> None:
+        if result is not None:
+            clock.stop()
+            if result.sentence:
+                app.tell(result.sentence, "warning" if result.refused else "information")
+
+    clock = app.set_interval(2 * EVERY, look)
 
 
 class StopQuestion(Question):

@@ -167,6 +167,36 @@ def test_what_torchrun_puts_behind_anothers_bar_is_a_line_of_its_own(tmp_path, c
         )
 
 
+def test_a_long_line_of_several_ranks_is_parted_too(tmp_path, cli):
+    """Longer than what an index hands out of a line."""
+    bar, long = "[default0]:Train:   5%|#  | 5/100", "[default1]:{'loss': 2.0, 'prompt': '" + "p" * 9000 + "'}"
+    many = [f"[default{n}]:rank {n} says so" for n in range(1000)]
+    (tmp_path / "log").write_text(f"{bar}{long}\n{''.join(many)}\nend\n")
+    code = "import sys; sys.stdout.write(open('log').read())"
+    folder = launcher.start(paths.runs_dir(), Job((sys.executable, "-c", code), cwd=tmp_path))
+    ended(folder)
+    assert cli("logs", folder.id).out.splitlines() == [bar, long, *many, "end"]
+    assert cli("logs", folder.id, "--without", "Train:", "-n", "1002").out.splitlines() == [long, *many, "end"]
+    assert cli("logs", folder.id, "--grep", r"^\[default1\]").out.splitlines() == [long, many[1]]
+
+
+GROWING = """
+import time
+print("[default0]:Train: 5%|# |[default1]:Train: 5%|# |", end="", flush=True)
+time.sleep(2)
+print("[default0]:" + "Y" * 9000 + "ERROR: out of memory on rank 0\\nnext line", flush=True)
+"""
+
+
+def test_the_last_lines_of_a_log_that_grows_lose_none(tmp_path):
+    """`-f -n 1` began behind the parts that its unfinished last line had then, and lost what came to that line."""
+    folder = launcher.start(paths.runs_dir(), Job((sys.executable, "-c", GROWING), cwd=tmp_path))
+    until(lambda: folder.output.exists() and folder.output.read_bytes(), "its first text")
+    command = [*installed_script(), "logs", folder.id, "-f", "-n", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.splitlines()[-2:] == ["[default0]:" + "Y" * 9000 + "ERROR: out of memory on rank 0", "next line"]
+
+
 ORPHANED = """
 import sys, time
 for n in range(int(sys.argv[1])):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, records
-from prl_tui.runs.folder import read_started
+from prl_tui.runs import launcher, records, stop
+from prl_tui.runs.folder import RunFolder, read_started
 from prl_tui.runs.state import status
 from tests.conftest import installed_script
 from tests.runs.helpers import ended, is_living, until
@@ -83,6 +85,80 @@ def test_a_stop_whose_supervisor_is_killed_meanwhile_is_brought_to_its_end(progr
     assert not is_living(leader)
     seen = status(run)
     assert (seen.state, seen.stopped_by_person) == ("stopped", True)
+
+
+SAVING = """
+import sys, time
+try:
+    print("training", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(3)
+    open("saved", "w").close()
+"""
+
+
+@pytest.mark.parametrize("how", ["stop", "moved", "foreground"])
+def test_what_was_interrupted_before_its_supervisor_died_is_not_interrupted_again(tmp_path, how) -> None:
+    """A second INT broke off the saving of a checkpoint that the first one had begun."""
+    script = tmp_path / "save.py"
+    script.write_text(SAVING)
+    words = ["launch", "custom/python", "--set", f"script={script}", "--set", "training_env=this", "--no-probe"]
+    command = [*installed_script(), *words, "--foreground" if how == "foreground" else "--detach"]
+    launch = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path)
+    until(lambda: list(paths.runs_dir().glob("*/state.json")), "the run")
+    (run,) = [RunFolder(one.parent.resolve()) for one in paths.runs_dir().glob("*/state.json")]
+    until(lambda: b"training" in run.output.read_bytes(), "its first line")
+    supervisor, leader = read_started(run).supervisor[0], read_started(run).leader[0]
+    if how == "foreground":
+        asked = launch
+        launch.send_signal(signal.SIGINT)
+    else:
+        launch.communicate(timeout=20)
+        asked = subprocess.Popen(
+            [*installed_script(), "stop", run.id], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    until(lambda: status(run).state == "stopping", "that it is at it")
+    time.sleep(1)  # it is saving by now
+    if how == "moved":
+        run.path.rename(tmp_path / "elsewhere")
+    os.kill(supervisor, signal.SIGKILL)
+    asked.communicate(timeout=40)
+    assert asked.returncode == {"foreground": 130}.get(how, 0)
+    assert not is_living(leader)
+    assert (tmp_path / "saved").exists()
+    assert how == "moved" or status(run).stopped_by_person
+
+
+INNER = """
+import subprocess, sys, time
+from prl_tui.machine import paths
+from prl_tui.runs import launcher
+folder = launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", "import time; time.sleep(60)")))
+print(folder.id, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("damage", ["none", "moved", "state.json deleted"])
+def test_a_stop_leaves_the_run_that_its_own_run_has_launched(tmp_path, damage) -> None:
+    """It killed that one, with its supervisor, where its folder or its record was gone."""
+    run = launcher.start(paths.runs_dir(), launcher.Job((sys.executable, "-c", INNER)))
+    inner = RunFolder(run.path.parent / until(lambda: run.output.read_text().strip(), "the inner run"))
+    births = read_started(inner)
+    if damage == "moved":
+        inner.path.rename(tmp_path / "elsewhere")
+    elif damage != "none":
+        (inner.path / "state.json").unlink()
+    try:
+        stop.stop(run, stop.Grace(0.1, 0.5))
+        assert stop.wait(run, 20)
+        assert is_living(births.supervisor[0])
+        assert is_living(births.leader[0])
+    finally:
+        for pid in (births.supervisor[0], births.leader[0]):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def test_promoting_what_is_no_run_is_exit_3_and_what_is_something_else_exit_2(cli) -> None:

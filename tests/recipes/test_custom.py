@@ -108,6 +108,7 @@ def test_without_a_batch_there_is_no_arithmetic_and_with_one_there_is(cli, here)
     [
         (["--set", "script="], "no-program"),
         (["--set", "module=a.b"], "two-programs"),
+        (["--set", "launcher=python"], "python-alone"),
         (["--set", "arguments='open"], "bad-value"),
     ],
 )

@@ -199,6 +199,21 @@ def only_run():
     return folder
 
 
+@pytest.mark.parametrize("fault", ["lost 1", "refuse 15", "refuse 4"])
+def test_a_card_that_does_not_work_is_an_error_and_no_way_out(cli, box, fault):
+    """A lost GPU passed, was offered instead of a reserved one, and a launch on it began without a word."""
+    box.set("* count 3", f"1 {fault}")
+    words = ("check", "custom/python", "--here", "--json", "--set", "script=train.py", "--set", "training_env=this")
+    done = cli(*words, "--set", "cuda_visible_devices=1")
+    found = {one["code"]: one for one in json.loads(done.out)["findings"]}
+    assert done.code == 1
+    told = json.loads(cli("gpus", "--json").out)["gpus"][1]["problem"]
+    assert found["gpu-unusable"]["message"] == f"{told}."
+    assert [fix["set"] for fix in found["gpu-unusable"]["fixes"]] == [{"cuda_visible_devices": "0"}]
+    assert launch(cli, "1").code == 1
+    assert cli(*words, "--set", "cuda_visible_devices=2").code == 0
+
+
 @pytest.mark.slow
 def test_a_second_launch_on_reserved_cards_is_refused_before_anything_starts(cli, box):
     assert launch(cli, "0,1").code == 0

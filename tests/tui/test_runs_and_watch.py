@@ -21,6 +21,7 @@ from prl_tui.machine import paths
 from prl_tui.runs import bare, launcher, proctree, stop
 from prl_tui.runs.folder import Ended, RunFolder, read_ended, read_started
 from prl_tui.runs.state import ALIVE, status
+from prl_tui.tui.calm_end import NO_CODE
 from prl_tui.tui.help import watch_help
 from prl_tui.tui.run_words import closing
 from prl_tui.tui.screens.dialogs import Help, Question
@@ -369,6 +370,21 @@ async def test_another_ended_run_that_is_looked_at_closes_no_demo_and_its_code_i
         pilot.app.open_run(RunFolder(folder.path))  # as the list does it
         await wait_for(pilot, lambda: pilot.app._exit, "that it closes after its own run")
     assert one.return_value == 3
+
+
+async def test_the_demo_of_a_lost_run_ends_with_a_code_of_its_own(app, start, monkeypatch):
+    """`demo` ended with 0, `watch --plain` of the same run with 4."""
+    monkeypatch.setattr("prl_tui.tui.screens.watch.LINGER", 0.3)
+    folder = start(WAIT)
+    one = app(watch=folder, leave_when_done=True)
+    async with one.run_test(size=SMALL) as pilot:
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the watch screen")
+        started = read_started(folder)
+        os.kill(started.supervisor[0], signal.SIGKILL)
+        os.kill(started.leader[0], signal.SIGKILL)
+        await wait_for(pilot, lambda: pilot.app._exit, "that it closes after its run")
+    assert status(folder).state == "lost"
+    assert one.return_value == NO_CODE
 
 
 async def test_a_demo_that_a_key_kept_open_stays_open_when_one_comes_back_to_it(app, start, monkeypatch):

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import launcher, proctree, stop
+from prl_tui.runs import launcher, proctree, records, stop
 from prl_tui.runs.folder import read_started
 from prl_tui.runs.state import status
 from prl_tui.tui.screens.dialogs import Question
@@ -201,3 +201,20 @@ async def test_the_end_of_a_lost_run_that_is_written_down_later_is_seen(app, orp
         assert "lost" in screen(pilot.app)
         stop.stop(folder, QUICK, by="test")
         await wait_for(pilot, lambda: "stopped" in screen(pilot.app), "its end")
+
+
+async def test_a_stop_is_brought_to_its_end_where_the_supervisor_dies_at_it(app, start):
+    """The request was dropped: the run trained on, and was told as lost in the end."""
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(STUBBORN)
+        await wait_for(pilot, lambda: "tick" in folder.output.read_text(), "its deafness")
+        await opened(pilot, folder, "watch")
+        started = read_started(folder)
+        await pilot.press("x")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Question), "the question")
+        await pilot.press("tab", "enter")
+        await wait_for(pilot, lambda: status(folder).state == "stopping", "its stopping")
+        os.kill(started.supervisor[0], signal.SIGKILL)
+        records.write_record(folder.path / "stop.json", {"grace": {"interrupt": 0.1, "terminate": 0.2}})
+        await wait_for(pilot, lambda: status(folder).state == "stopped", "its end")
+        assert not proctree.is_alive(started.leader)
