@@ -354,7 +354,7 @@ def _alone(config: RunConfig) -> Iterator[Finding]:
     if chosen == "python" and count is not None and count > 1:
         message = t("python starts one process, not {n}.", n=count)
         label = t("{label} {old} → {new}", label=config.recipe.by_key["nproc_per_node"].label, old=count, new=1)
-        yield Finding("python-alone", "error", "nproc_per_node", message, "", (Fix({"nproc_per_node": 1}, label),))
+        yield Finding("python-alone", "warning", "nproc_per_node", message, "", (Fix({"nproc_per_node": 1}, label),))
 
 
 def started(config: RunConfig) -> tuple[str, list[str]]:
