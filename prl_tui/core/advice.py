@@ -351,7 +351,7 @@ def _alone(config: RunConfig) -> Iterator[Finding]:
     """Processes that plain python does not start: the arithmetic would count them all the same."""
     chosen = config.value("launcher") if "launcher" in config.settings else None
     count = config.number("nproc_per_node")
-    if chosen == "python" and count is not None and count > 1:
+    if chosen == "python" and count is not None and count > 1 and not config.wrong("nproc_per_node"):
         message = t("python starts one process, not {n}.", n=count)
         label = t("{label} {old} → {new}", label=config.recipe.by_key["nproc_per_node"].label, old=count, new=1)
         yield Finding("python-alone", "warning", "nproc_per_node", message, "", (Fix({"nproc_per_node": 1}, label),))
