@@ -41,7 +41,7 @@ def demo(args: argparse.Namespace) -> int:
         return watching.follow_plain(folder)
     screen, well = shown(watch=folder, leave_when_done=True)
     watching.tell_after(folder)
-    from prl_tui.tui.calm_end import NO_CODE
+    from prl_tui.tui.calm_end import NO_CODE  # textual is there by now
 
     code = screen.return_value
     return Exit.IMPOSSIBLE if not well or code == NO_CODE else Exit.OK if code is None else code

@@ -66,11 +66,6 @@ class _Wanted:
     without: BoundedPattern | None
     level: LevelTest | None
 
-    @property
-    def all(self) -> bool:
-        """Whether every line is."""
-        return self.only is None and self.without is None and self.level is None
-
     def __call__(self, text: str) -> bool:
         """Whether a plain line is."""
         if self.only is not None and not self.only.found(text):

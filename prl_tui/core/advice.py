@@ -349,18 +349,21 @@ def program(config: RunConfig) -> Iterator[Finding]:
 
 def _alone(config: RunConfig) -> Iterator[Finding]:
     """Processes that plain python does not start: the arithmetic would count them all the same."""
-    chosen = config.value("launcher") if "launcher" in config.settings else None
     count = config.number("nproc_per_node")
-    if chosen == "python" and count is not None and count > 1 and not config.wrong("nproc_per_node"):
+    if _chosen_launcher(config) == "python" and count is not None and count > 1 and not config.wrong("nproc_per_node"):
         message = t("python starts one process, not {n}.", n=count)
         label = t("{label} {old} → {new}", label=config.recipe.by_key["nproc_per_node"].label, old=count, new=1)
         yield Finding("python-alone", "warning", "nproc_per_node", message, "", (Fix({"nproc_per_node": 1}, label),))
 
 
+def _chosen_launcher(config: RunConfig) -> object:
+    """The launcher that a field says; None where the recipe has no such field."""
+    return config.value("launcher") if "launcher" in config.settings else None
+
+
 def started(config: RunConfig) -> tuple[str, list[str]]:
     """The field that names the script, "" where none does, and all fields that say what is started."""
-    chosen = config.value("launcher") if "launcher" in config.settings else None
-    data = config.recipe.data
+    chosen, data = _chosen_launcher(config), config.recipe.data
     program = data.program[chosen if chosen in data.program else data.launcher]
     script, module = (found[1] if (found := PLACE.fullmatch(text)) else "" for text in (program.script, program.module))
     return script, [key for key in (script, module) if key]

@@ -73,7 +73,7 @@ class Job(Value):
     again. Its `argv` and `env`, if given, are written in place of the real ones: that is how secrets stay out."""
 
     @property
-    def place(self) -> Path:
+    def workdir(self) -> Path:
         """The folder in which it runs."""
         return self.cwd or paths.here()
 
@@ -173,13 +173,13 @@ def _supervise(
     words, environment = job.words(folder), _environment(folder, job)
     logout = session_end.at_logout()
     scope = _scope(folder, "run") if logout.needs_scope else ()
-    answer = spawn.supervisor(folder, words, environment, job.place, scope, recorded=job.recorded)
+    answer = spawn.supervisor(folder, words, environment, job.workdir, scope, recorded=job.recorded)
     moved = bool(scope)
     if scope and isinstance(answer, spawn.Refusal) and answer.code in {"silent", "no-python"}:
         moved = False
         reason = answer.text or t("no answer")
         on_note(t("The run ends when you log out: a scope of its own was refused ({reason}).", reason=reason))
-        answer = spawn.supervisor(folder, words, environment, job.place, recorded=job.recorded)
+        answer = spawn.supervisor(folder, words, environment, job.workdir, recorded=job.recorded)
     elif logout.needs_scope and not scope:
         on_note(t("The run ends when you log out (KillUserProcesses=yes), and there is no systemd-run to keep it."))
     elif logout.needs_linger:
@@ -233,8 +233,8 @@ def _check(job: Job) -> None:
     json.dumps(dict(job.info))  # TypeError for what is no plain data, before anything is made
     if not job.argv:
         raise LaunchError(t("There is nothing to run: the command is empty"))
-    if not paths.is_dir(job.place):
-        raise LaunchError(t("The working directory {path} is missing", path=job.place))
+    if not paths.is_dir(job.workdir):
+        raise LaunchError(t("The working directory {path} is missing", path=job.workdir))
     words = [word for word in job.argv if isinstance(word, str)]
     if any("\0" in word for word in (*words, *(part for pair in job.env for part in pair))):
         raise LaunchError(t("The command or its environment has a zero byte inside, which no program can take"))
@@ -271,7 +271,7 @@ def _information(folder: RunFolder, job: Job) -> dict[str, object]:
     return {
         "argv": list(job.words(RunFolder(folder.path.resolve()))),
         "env": dict(job.env),
-        "cwd": str(job.place.absolute()),
+        "cwd": str(job.workdir.absolute()),
         "per_rank_logs": job.per_rank_logs,
         "gpus": dict(job.gpus),
         **given,
