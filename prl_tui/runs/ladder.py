@@ -46,11 +46,14 @@ class Ladder:
         if self.stage in (INTERRUPT, TERMINATE):
             self.next_at = min(self.next_at, self._since + self._graces[self.stage])
 
-    def resume(self, since: float, now: float, interrupt: float, terminate: float) -> None:
-        """Go on with a stop that another one began at `since`: a signal that it has sent is not sent again."""
+    def resume(self, sent: int, asked: float, interrupt: float, terminate: float) -> None:
+        """Go on with a stop that was asked for at `asked` and is at stage `sent`: that signal is not sent again.
+
+        Where the next one is overdue, it comes at once, and the one after it has its whole grace.
+        """
         self._graces.update({INTERRUPT: interrupt, TERMINATE: terminate})
-        over = now >= since + interrupt
-        self.stage, self._since = (TERMINATE, since + interrupt) if over else (INTERRUPT, since)
+        self.stage = max(sent, INTERRUPT)
+        self._since = asked if self.stage == INTERRUPT else asked + interrupt
         self.next_at = self._since + self._graces[self.stage]
 
     def leader_gone(self, now: float) -> None:

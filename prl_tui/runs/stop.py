@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import signal
 import time
@@ -13,7 +12,8 @@ from prl_tui import steady
 from prl_tui.core.value import Value
 from prl_tui.i18n import t
 from prl_tui.machine import paths
-from prl_tui.runs import adrift, ladder, lock, proctree, records, salvage
+from prl_tui.runs import adrift, asking, ladder, lock, proctree, records, salvage
+from prl_tui.runs.asking import Grace as Grace
 from prl_tui.runs.folder import (
     Ended,
     RunFolder,
@@ -30,7 +30,7 @@ from prl_tui.runs.records import Broken
 from prl_tui.runs.state import is_supervised, log_end
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Code = Literal["asked", "swept", "ended", "elsewhere", "unknown", "denied"]
 
@@ -42,20 +42,6 @@ _LETS_GO = 2.0
 
 _READ_WITHIN = 5.0
 """Seconds in which the log of a dead supervisor is read to its end, once nothing of the run lives."""
-
-
-class Grace(Value):
-    """Seconds between the steps of a stop: INT, `interrupt`, TERM, `terminate`, KILL each second."""
-
-    interrupt: float = ladder.INTERRUPT_GRACE
-    """0 starts with TERM."""
-    terminate: float = ladder.TERMINATE_GRACE
-    """torchrun itself gives its ranks 30 s after a signal: the default outlasts that."""
-
-    @property
-    def total(self) -> float:
-        """Seconds from the request to the first KILL."""
-        return self.interrupt + self.terminate
 
 
 class StopResult(Value):
@@ -100,7 +86,7 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
             "elsewhere",
             t("Run {id} belongs to {host}: stop it there", id=folder.id, host=started.host),
         )
-    request = _request(folder, grace, by)
+    request = asking.made(folder, grace, by)
     if is_supervised(folder, started):
         return _ask(folder, request)
     return _sweep(folder, started, grace, request)
@@ -110,19 +96,22 @@ def _by_mark(folder: RunFolder, started: Broken | None, grace: Grace, by: str) -
     """Of a run whose records say nothing the mark of its processes does."""
     if adrift.lives(folder):
         if not adrift.is_gone(folder):
-            _write_request(folder, _request(folder, grace, by))
+            asking.write(folder, asking.made(folder, grace, by))
         return _ask_adrift(folder)
     if started is not None and adrift.left(folder):
-        return _sweep(folder, _unrecorded(), grace, _request(folder, grace, by))
+        return _sweep(folder, _unrecorded(), grace, asking.made(folder, grace, by))
     reason = explain(started) if started is not None else t("there is no record of it")
     return StopResult("unknown", t("Run {id} cannot be stopped: {reason}", id=folder.id, reason=reason))
 
 
-def take_over(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopResult | None:
+def take_over(
+    folder: RunFolder, grace: Grace | None = None, by: str = "", on_turn: Callable[[], object] | None = None
+) -> StopResult | None:
     """For who waits after `asked`: None while somebody else is at it, or it is done.
 
     Where its supervisor has died meanwhile it blocks as `stop` does, goes on with what that had begun, and records the
     stop that was asked for, also of a run of which nothing is left by then; None where its folder takes no record.
+    `on_turn` is called again and again meanwhile.
     """
     started = read_started(folder)
     if isinstance(read_ended(folder), Ended):
@@ -134,7 +123,7 @@ def take_over(folder: RunFolder, grace: Grace | None = None, by: str = "") -> St
     elif not started.is_at(here()) or is_supervised(folder, started):
         return None
     grace = grace or Grace()
-    result = _sweep(folder, started, grace, _request(folder, grace, by), awaited=True)
+    result = _sweep(folder, started, grace, asking.made(folder, grace, by), awaited=True, on_turn=on_turn)
     if result.code in {"asked", "ended"}:
         return None
     kept = adrift.is_gone(folder) or isinstance(read_ended(folder), Ended)
@@ -202,38 +191,8 @@ def _is_over(folder: RunFolder) -> bool:
     return isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK)
 
 
-def _request(folder: RunFolder, grace: Grace, by: str) -> dict[str, object]:
-    """What stop.json shall say: the first asker's name and moment, the shortest graces that anybody gave."""
-    before = records.read_record(folder.path / records.STOP)
-    asked = before if isinstance(before, dict) else {}
-    who = {"user": _user(), "pid": os.getpid(), "host": here()["host"], "via": by}
-    return {
-        "asked": asked.get("asked", time.time()),
-        "grace": _shortest(folder, grace),
-        "by": asked.get("by", who),
-    }
-
-
-def _shortest(folder: RunFolder, grace: Grace) -> dict[str, float]:
-    before = records.read_record(folder.path / records.STOP)
-    earlier = before.get("grace") if isinstance(before, dict) else None
-    shortest = {"interrupt": grace.interrupt, "terminate": grace.terminate}
-    for step, value in earlier.items() if isinstance(earlier, dict) else ():
-        seconds = number(value)
-        if step in shortest and seconds is not None:
-            shortest[step] = min(shortest[step], seconds)
-    return shortest
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's uid without a name
-        return str(os.getuid())
-
-
 def _ask(folder: RunFolder, request: Mapping[str, object]) -> StopResult:
-    written = _write_request(folder, request)
+    written = asking.write(folder, request)
     started = read_started(folder)  # after the request: a supervisor that reports later will look for it
     if not isinstance(started, Started) or started.supervisor is None:
         if paths.exists(folder.path / records.HEARTBEAT):
@@ -265,7 +224,13 @@ def _ask_adrift(folder: RunFolder) -> StopResult:
 
 
 def _sweep(
-    folder: RunFolder, started: Started, grace: Grace, request: Mapping[str, object], *, awaited: bool = False
+    folder: RunFolder,
+    started: Started,
+    grace: Grace,
+    request: Mapping[str, object],
+    *,
+    awaited: bool = False,
+    on_turn: Callable[[], object] | None = None,
 ) -> StopResult:
     """End what a dead supervisor left behind, while holding its lock, so that two stops don't meet.
 
@@ -280,43 +245,51 @@ def _sweep(
     try:
         if isinstance(read_ended(folder), Ended):
             return StopResult("ended", t("Run {id} has ended already", id=folder.id))
-        left = leftovers(folder)
-        if not left and not awaited:
+        left, begun = leftovers(folder), awaited or asking.begun(folder) is not None
+        if not left and not begun:
             return StopResult("ended", t("Nothing of run {id} is alive", id=folder.id))
         pipe = salvage.open_pipe(folder, left) if log_end(folder) == "cut" else None
-        _write_request(folder, request)
-        stage, killed, denied = _climb(folder, started, grace, number(request["asked"]) if awaited else None)
+        asking.write(folder, request)
+        steps = _resumed(folder, grace, request) if begun else ladder.Ladder()
+        killed, denied = _climb(folder, started, grace, steps, on_turn)
         dropped = salvage.drain(folder, pipe) if pipe is not None else 0
         if denied:
             return StopResult("denied", t("Processes of run {id} belong to another user", id=folder.id))
         _await_log(folder)
-        _record(folder, started, request, stage, killed, dropped)
+        _record(folder, started, request, steps.stage, killed, dropped)
         return StopResult("swept", t("What was left of run {id} is ended", id=folder.id))
     finally:
         if descriptor >= 0:
             os.close(descriptor)
 
 
-def _climb(folder: RunFolder, started: Started, grace: Grace, asked: float | None = None) -> tuple[int, int, bool]:
-    """INT to the leader's group, TERM and KILL to all; the last stage, how many it took KILL for, whether denied.
+def _resumed(folder: RunFolder, grace: Grace, request: Mapping[str, object]) -> ladder.Ladder:
+    """The ladder as who was at this stop before has left it."""
+    steps, shortest = ladder.Ladder(), asking.shortest(folder, grace)
+    waited = max(0.0, time.time() - (number(request["asked"]) or 0.0))
+    steps.resume(asking.sent(folder), time.monotonic() - waited, shortest["interrupt"], shortest["terminate"])
+    return steps
 
-    `asked`: when, in seconds since 1970, a supervisor was asked, which began this.
-    """
-    steps = ladder.Ladder()
-    if asked is not None:
-        now, shortest = time.monotonic(), _shortest(folder, grace)
-        steps.resume(now - max(0.0, time.time() - asked), now, shortest["interrupt"], shortest["terminate"])
+
+def _climb(
+    folder: RunFolder, started: Started, grace: Grace, steps: ladder.Ladder, on_turn: Callable[[], object] | None
+) -> tuple[int, bool]:
+    """INT to the leader's group, TERM and KILL to all; how many it took KILL for, and whether that was denied."""
     killed: set[proctree.Birth] = set()
     watch = proctree.Watch(folder.path.resolve(), {os.getpid()})
     while left := watch.look(_roots(started)):
-        shortest = _shortest(folder, grace)  # read again: somebody may want it quicker by now
+        shortest = asking.shortest(folder, grace)  # read again: somebody may want it quicker by now
         steps.ask(time.monotonic(), shortest["interrupt"], shortest["terminate"])
         if started.leader and not proctree.is_alive(started.leader):
             steps.leader_gone(time.monotonic())
-        stage = steps.due(time.monotonic())
+        before, stage = steps.stage, steps.due(time.monotonic())
         if stage == ladder.NONE:
             time.sleep(_TURN)  # processes of other parents cannot be waited for, only looked at
+            if on_turn:
+                on_turn()
             continue
+        if stage != before:
+            asking.note_stage(folder, stage)
         if stage == ladder.INTERRUPT:
             left = [seen for seen in left if started.leader and seen.group == started.leader[0]]
         if stage == ladder.KILL:
@@ -327,8 +300,8 @@ def _climb(folder: RunFolder, started: Started, grace: Grace, asked: float | Non
                 proctree.send(seen.birth, signum)
             except PermissionError:
                 if stage == ladder.KILL:
-                    return steps.stage, len(killed), True
-    return steps.stage, len(killed), False
+                    return len(killed), True
+    return len(killed), False
 
 
 def _await_log(folder: RunFolder) -> None:
@@ -364,11 +337,3 @@ def _record(
 
 def _roots(started: Started) -> list[int]:
     return [birth[0] for birth in (started.supervisor, started.leader) if birth and proctree.is_alive(birth)]
-
-
-def _write_request(folder: RunFolder, request: Mapping[str, object]) -> bool:
-    try:
-        records.write_record(folder.path / records.STOP, request)
-    except OSError:  # the signal still reaches the supervisor, which then takes the default graces
-        return False
-    return True

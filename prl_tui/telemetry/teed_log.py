@@ -17,15 +17,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TAG = re.compile(rb"\[default(\d+)\]:")
+_TAGS = re.compile(rb"(\[default\d+\]:)+")
 _LONGEST_TAG = 20
 _NAMED = re.compile(r"^r\d+ *│ ")
 _STATE = re.compile(r"[^|]*\d{1,3}%\|[^|]*\|[^{\[]*\[[^\]]*\]\s*")
 """A bar's state, and nothing behind it."""
 _BAR = re.compile(rb"\d{1,3}%\|[^|]*\|")
+_OWN = re.compile(rb"[DIWEFC]\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ torch/[\w./]+\.py:\d+\] ")
+"""How torchrun's own lines begin (2.13); it puts them behind what a rank left without an end, as its bar when killed."""
 
 
 def parted(raw: bytes) -> list[bytes]:
-    """A line of the launcher's log as what each rank wrote of it, `[default0]:` before each part; any other line whole."""
+    """A line of the launcher's log as what each rank and torchrun itself wrote of it, else whole.
+
+    `[default0]:` stands before what a rank wrote, where torchrun hands that on.
+    """
+    return [own for part in _by_rank(raw) for own in _by_writer(part)]
+
+
+def _by_writer(part: bytes) -> list[bytes]:
+    own = _OWN.search(part) if b" torch/" in part else None
+    begin = own.start() if own else 0
+    if not begin or _TAGS.fullmatch(part, 0, begin):  # a torchrun in a torchrun
+        return [part]
+    return [part[:begin], part[begin:]]
+
+
+def _by_rank(raw: bytes) -> list[bytes]:
     if not raw.startswith(b"[default") or raw.count(b"[default") == 1:
         return [raw]
     begins, behind = [], -1
@@ -44,8 +62,11 @@ def _named(raw: bytes) -> bytes:
         return raw
     before, *tagged = _TAG.split(raw)
     texts = list(zip(tagged[::2], tagged[1::2], strict=True))
-    kept = [one for one in texts[:-1] if not _BAR.search(one[1])] + texts[-1:]
-    named = b"  ".join(b"r%-2s\xe2\x94\x82 %s" % one for one in kept)
+    last, *own = _by_writer(texts[-1][1])
+    texts[-1] = (texts[-1][0], last)
+    kept = [one for one in texts[:-1] if not _BAR.search(one[1])]
+    kept += [] if own and _BAR.search(last) else texts[-1:]
+    named = b"  ".join([*(b"r%-2s\xe2\x94\x82 %s" % one for one in kept), *own])
     return named if not before.strip() or _BAR.search(before) else before + b"  " + named
 
 

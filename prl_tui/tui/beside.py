@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prl_tui.i18n import t
+from prl_tui.tui.unfinished import Unfinished
 
 if TYPE_CHECKING:
     from prl_tui.tui.app import PrlApp
@@ -48,6 +49,7 @@ class Beside:
         self._told: set[str] = set()
         self.leaving = threading.Event()
         """Set when the app ends: long work may heed it."""
+        self.unfinished = Unfinished()
 
     def do(
         self,
@@ -81,12 +83,13 @@ class Beside:
         return any(one.holds_keys and now - one.begun < HELD for one in self._under_way.values())
 
     def leave(self) -> None:
-        """The app ends: wait a moment for what should not be left half done."""
+        """The app ends: wait a moment for what should not be left half done, hand over what takes longer."""
         self.leaving.set()
         until = time.monotonic() + PATIENCE
         for one in list(self._under_way.values()):
             if one.finishes:
                 one.thread.join(max(0.0, until - time.monotonic()))
+        self.unfinished.hand_over()
 
     def _run(self, name: str, work: Callable[[], Any], then: Callable[[Any], object] | None) -> None:
         try:

@@ -38,6 +38,7 @@ def ask(app: PrlApp, folder: RunFolder) -> None:
 
     def answered(yes: bool | None) -> None:
         if yes:
+            app.beside.unfinished.stops[folder.id] = folder
             app.beside.do(f"stop {folder.id}", lambda: stopping.stop(folder, by="prl-tui"), told, finishes=True)
 
     def told(result: stopping.StopResult) -> None:
@@ -45,6 +46,7 @@ def ask(app: PrlApp, folder: RunFolder) -> None:
             say_until_over(app, folder, result.sentence)
             see_through(app, folder)
         else:
+            app.beside.unfinished.stops.pop(folder.id, None)
             app.tell(result.sentence, "warning" if result.refused else "information")
 
     awaited = t("Looking at run {id} …", id=folder.id)
@@ -114,6 +116,7 @@ def see_through(app: PrlApp, folder: RunFolder) -> None:
     def then(result: stopping.StopResult | None) -> None:
         if result is not None:
             clock.stop()
+            app.beside.unfinished.stops.pop(folder.id, None)
             if result.sentence:
                 app.tell(result.sentence, "warning" if result.refused else "information")
 

@@ -50,10 +50,13 @@ def _end(app: PrlApp, found: list[Orphans]) -> None:
 
         return [sweep.end(one) for one in found]
 
+    app.beside.unfinished.orphans.update({one.id: one.folder for one in found})
     app.beside.do("end orphans", work, lambda swept: _tell(app, swept), finishes=True)
 
 
 def _tell(app: PrlApp, swept: list[Swept]) -> None:
+    for one in swept:
+        app.beside.unfinished.orphans.pop(one.id, None)
     left = sum(one.left for one in swept)
     if left:
         app.tell(nt("{n} process could not be ended.", "{n} processes could not be ended.", left), "error")

@@ -98,7 +98,10 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("how", ["stop", "moved", "foreground"])
+ODD = [{"asked": "x", "grace": [1], "by": 3}, {"asked": 1e400, "grace": {"interrupt": -5}}]
+
+
+@pytest.mark.parametrize("how", ["stop", "moved", "foreground", "stop again", "sweep", *ODD])
 def test_what_was_interrupted_before_its_supervisor_died_is_not_interrupted_again(tmp_path, how) -> None:
     """A second INT broke off the saving of a checkpoint that the first one had begun."""
     script = tmp_path / "save.py"
@@ -120,14 +123,46 @@ def test_what_was_interrupted_before_its_supervisor_died_is_not_interrupted_agai
         )
     until(lambda: status(run).state == "stopping", "that it is at it")
     time.sleep(1)  # it is saving by now
+    again = {"stop again": ["stop", run.id], "sweep": ["sweep", "--yes"]}.get(str(how))
     if how == "moved":
         run.path.rename(tmp_path / "elsewhere")
+    elif again:  # who asked for it waits no more
+        asked.send_signal(signal.SIGINT)
+        asked.communicate(timeout=20)
+    elif isinstance(how, dict):
+        (run.path / records.STOP).write_text(json.dumps({"schema": records.SCHEMA, **how}))
     os.kill(supervisor, signal.SIGKILL)
+    if again:
+        until(lambda: not is_living(supervisor), "its supervisor's end")
+        asked = subprocess.Popen([*installed_script(), *again], stdout=subprocess.PIPE, text=True)
     asked.communicate(timeout=40)
-    assert asked.returncode == {"foreground": 130}.get(how, 0)
+    assert asked.returncode == (130 if how == "foreground" else 0)
     assert not is_living(leader)
     assert (tmp_path / "saved").exists()
     assert how == "moved" or status(run).stopped_by_person
+    assert how == "moved" or "Infinity" not in (run.path / records.EXIT).read_text()
+
+
+def test_a_foreground_launch_that_goes_on_with_a_stop_still_hurries_when_told_again(tmp_path) -> None:
+    """Its second Ctrl-C did nothing once the supervisor was killed: 45 s until the end."""
+    script = tmp_path / "deaf.py"
+    script.write_text(DEAF)
+    words = ["launch", "custom/python", "--set", f"script={script}", "--set", "training_env=this", "--no-probe"]
+    begun = time.monotonic()
+    with subprocess.Popen([*installed_script(), *words, "--foreground"], stdout=subprocess.PIPE) as launch:
+        until(lambda: list(paths.runs_dir().glob("*/state.json")), "the run")
+        (run,) = [RunFolder(one.parent.resolve()) for one in paths.runs_dir().glob("*/state.json")]
+        until(lambda: b"deaf" in run.output.read_bytes(), "its first line")
+        supervisor, leader = read_started(run).supervisor[0], read_started(run).leader[0]
+        launch.send_signal(signal.SIGINT)
+        until(lambda: status(run).state == "stopping", "that it is at it")
+        os.kill(supervisor, signal.SIGKILL)
+        until(lambda: not is_living(supervisor), "its supervisor's end")
+        time.sleep(0.5)
+        launch.send_signal(signal.SIGINT)
+        assert launch.wait(30) == 130
+    assert time.monotonic() - begun < 30
+    assert not is_living(leader)
 
 
 INNER = """

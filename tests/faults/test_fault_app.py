@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from prl_tui.runs import launcher, records, stop
-from prl_tui.runs.folder import Ended, read_ended
+from prl_tui.runs import launcher, proctree, records, stop
+from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from tests.e2e.conftest import environment, runs, terminal, work  # noqa: F401  (fixtures)
 from tests.e2e.terminal import run, until
@@ -109,6 +109,54 @@ def test_two_apps_press_stop_on_one_run(terminal, tree, runs, tmp_path):  # noqa
     for screen in screens:
         screen.keys("q")
         assert screen.end(20) == 0
+
+
+DEAF = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(300)"
+
+
+@pytest.mark.parametrize("at_it", [False, True], ids=["asked", "at it"])
+def test_what_the_app_was_stopping_when_it_left_is_ended(terminal, runs, at_it):  # noqa: F811
+    """It said that the run was being stopped, and went on with that itself as its supervisor was dead: nobody did."""
+    folder = launcher.start(runs, launcher.Job((sys.executable, "-c", DEAF)))
+    supervisor, leader = read_started(folder).supervisor, read_started(folder).leader
+    screen = terminal("watch", folder.id)
+    screen.wait("deaf", "its deafness")
+    screen.keys("x")
+    screen.wait("Stop run", "the question")
+    screen.keys("y")
+    until(lambda: status(folder).state == "stopping", "its stopping")
+    proctree.send(supervisor, signal.SIGKILL)
+    if at_it:
+        until(lambda: status(folder).state == "lost", "that nobody is at it", 10)
+        until(lambda: status(folder).state == "stopping", "that the app is", 10)
+    screen.keys("q")
+    assert screen.end(20) == 0
+    asked = records.read_record(folder.path / records.STOP)
+    records.write_record(folder.path / records.STOP, {**asked, "grace": {"interrupt": 0.0, "terminate": 2.0}})
+    until(lambda: status(folder).state == "stopped", "its end", 20)
+    assert not proctree.is_alive(leader)
+
+
+def test_what_the_app_was_sweeping_when_it_left_is_ended(terminal, runs):  # noqa: F811
+    """The same where it ends what a dead supervisor has left behind."""
+    folder = launcher.start(runs, launcher.Job((sys.executable, "-c", DEAF)))
+    supervisor, leader = read_started(folder).supervisor, read_started(folder).leader
+    until(lambda: b"deaf" in folder.output.read_bytes(), "its deafness")
+    proctree.send(supervisor, signal.SIGKILL)
+    screen = terminal()
+    screen.wait("can launch here", "the form")
+    screen.keys("R")
+    screen.wait("lost", "the run")
+    screen.keys("W")
+    screen.wait("outlived", "the question")
+    screen.keys("y")
+    until((folder.path / records.STOP).exists, "the request")
+    screen.keys("q")
+    assert screen.end(20) == 0
+    asked = records.read_record(folder.path / records.STOP)
+    records.write_record(folder.path / records.STOP, {**asked, "grace": {"interrupt": 0.0, "terminate": 2.0}})
+    until(lambda: status(folder).state == "stopped", "its end", 20)
+    assert not proctree.is_alive(leader)
 
 
 def test_the_run_folder_becomes_read_only(terminal, tree, runs, environment, work, tmp_path):  # noqa: F811

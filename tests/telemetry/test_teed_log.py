@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from prl_tui.telemetry.line_levels import level_of
 from prl_tui.telemetry.line_tests import LineFilter
 from prl_tui.telemetry.teed_log import IdleRankLineTest, RankLineTest, TeedLog, parted
 
-TEED = Path(__file__).parents[1] / "fixtures" / "telemetry" / "tee_np2.log"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+TEED = FIXTURES / "telemetry" / "tee_np2.log"
+FAILED = b"E1130 16:04:39.591000 77 torch/distributed/elastic/multiprocessing/api.py:988] failed (exitcode: -9)"
+"""How torchrun 2.13 says it; it stood behind the bar of the rank that was killed."""
 
 
 def opened(path):
@@ -84,7 +88,36 @@ def test_bars_and_empty_lines_of_ranks_are_hidden_and_nothing_else(tmp_path):
         (b"[defaults] of [default1]:x", [b"[defaults] of [default1]:x"]),
         (b"[default0]:", [b"[default0]:"]),
         (b"", [b""]),
+        (b"[default0]: 8%|#| 3/4 [1it/s]" + FAILED, [b"[default0]: 8%|#| 3/4 [1it/s]", FAILED]),
+        (b"[default0]:a[default1]:b" + FAILED, [b"[default0]:a", b"[default1]:b", FAILED]),
+        (b"[default0]:" + FAILED, [b"[default0]:" + FAILED]),
+        (b"[default0]:[default1]:" + FAILED, [b"[default0]:[default1]:" + FAILED]),
+        (b"x" + FAILED + b"y", [b"x", FAILED + b"y"]),
+        (FAILED, [FAILED]),
     ],
 )
 def test_a_line_is_parted_where_torchrun_put_another_ranks_text_behind(line, parts):
     assert parted(line) == parts
+
+
+@pytest.mark.parametrize(
+    "run", ["fail_sigint_torchrun", "fail_sigterm_torchrun", "fail_sigint_group", "accelerate_np2_sigterm"]
+)
+def test_what_torchrun_says_behind_an_unfinished_bar_is_a_line_of_its_own(run):
+    """Real ones of torchrun 2.13 and accelerate: `--without Train:` hid it with the bar, `--level warning` missed it."""
+    raws = (FIXTURES / "engine_runs" / run / "console.raw").read_bytes().split(b"\n")
+    parts = [plain(part) for raw in raws for part in parted(raw)]
+    own = [one for one in parts if re.search(r"[WE]1127 [\d:.]+ \d+ torch/distributed/", one)]
+    assert any(re.search(rb"it/s\]W1127 ", raw) for raw in raws)
+    assert all(level_of(one) in {"warning", "error"} for one in own if re.match(r"[WE]", one))
+    assert not [one for one in own if not re.match(r"[WE]1127 ", one)]
+
+
+def test_the_launchers_own_line_behind_a_killed_ranks_bar_is_shown_without_the_ranks_lines(tmp_path):
+    path = tmp_path / "output.log"
+    path.write_bytes(
+        b"[default0]: 8%|#| 3/4 [1it/s]" + FAILED + b"\n[default0]: 8%|#| 3/4 [1it/s][default1]:late" + FAILED + b"\n"
+    )
+    rows = opened(path).read_lines(0, 9)
+    assert [plain(row) for row in rows] == [FAILED.decode(), f"r1 │ late  {FAILED.decode()}"]
+    assert len(LineFilter(without=(RankLineTest(),)).chosen(rows)) == 1

@@ -1,0 +1,88 @@
+"""stop.json: that somebody asked for a run's end, when, with which graces, and how far who is at it has got."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import time
+from typing import TYPE_CHECKING
+
+from prl_tui.core.value import Value
+from prl_tui.runs import ladder, records
+from prl_tui.runs.folder import RunFolder, number
+from prl_tui.runs.place import here
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Grace(Value):
+    """Seconds between the steps of a stop: INT, `interrupt`, TERM, `terminate`, KILL each second."""
+
+    interrupt: float = ladder.INTERRUPT_GRACE
+    """0 starts with TERM."""
+    terminate: float = ladder.TERMINATE_GRACE
+    """torchrun itself gives its ranks 30 s after a signal: the default outlasts that."""
+
+    @property
+    def total(self) -> float:
+        """Seconds from the request to the first KILL."""
+        return self.interrupt + self.terminate
+
+
+def made(folder: RunFolder, grace: Grace, by: str) -> dict[str, object]:
+    """What stop.json shall say: the first asker's name and moment, the shortest graces that anybody gave."""
+    asked = begun(folder) or {}
+    now, moment, asker = time.time(), number(asked.get("asked")), asked.get("by")
+    who = {"user": _user(), "pid": os.getpid(), "host": here()["host"], "via": by}
+    request: dict[str, object] = {
+        "asked": moment if moment is not None and 0 <= moment <= now else now,
+        "grace": shortest(folder, grace),
+        "by": asker if isinstance(asker, dict) else who,
+    }
+    return {**request, "stage": asked["stage"]} if "stage" in asked else request
+
+
+def begun(folder: RunFolder) -> dict[str, object] | None:
+    """What stop.json says; None where nobody has asked for a stop."""
+    before = records.read_record(folder.path / records.STOP)
+    return before if isinstance(before, dict) else None
+
+
+def sent(folder: RunFolder) -> int:
+    """The last stage of a stop whose signal somebody has sent: its supervisor, or who went on for that."""
+    beat = records.read_record(folder.path / records.HEARTBEAT)
+    said = [one.get("stage") for one in (beat, begun(folder)) if isinstance(one, dict)]
+    return max((ladder.STAGES.index(one) for one in said if one in ladder.STAGES), default=ladder.NONE)
+
+
+def shortest(folder: RunFolder, grace: Grace) -> dict[str, float]:
+    """The shorter of these graces and of what stop.json says, each in seconds."""
+    earlier = (begun(folder) or {}).get("grace")
+    found = {"interrupt": grace.interrupt, "terminate": grace.terminate}
+    for step, value in earlier.items() if isinstance(earlier, dict) else ():
+        seconds = number(value)
+        if step in found and seconds is not None and seconds >= 0:
+            found[step] = min(found[step], seconds)
+    return found
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's uid without a name
+        return str(os.getuid())
+
+
+def note_stage(folder: RunFolder, stage: int) -> None:
+    """For who goes on with this stop, should this process end before the run does."""
+    write(folder, {**(begun(folder) or {}), "stage": ladder.STAGES[stage]})
+
+
+def write(folder: RunFolder, request: Mapping[str, object]) -> bool:
+    """Write stop.json; whether that could be done."""
+    try:
+        records.write_record(folder.path / records.STOP, request)
+    except OSError:  # the signal still reaches the supervisor, which then takes the default graces
+        return False
+    return True
