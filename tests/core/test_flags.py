@@ -10,7 +10,7 @@ import pytest
 from prl_tui.core import catalog, checks, stacks
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.config_file import no_field
-from prl_tui.core.findings import Facts, Finding
+from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.core.flag_lives import LIVES
 from prl_tui.core.plan import build
 from tests.built_in import RECIPES
@@ -194,6 +194,40 @@ def test_a_flag_without_which_the_run_would_be_another_has_no_such_way_out(
     found = of_versions(config, stack)
     assert found
     assert not any(one.fixes for one in found)
+
+
+BOTH = """
+schema = 1
+name = "both"
+title = { en = "a recipe for ms-swift 3 and 4" }
+launcher = "torchrun"
+stack = "swift-4.4"
+[program.torchrun]
+module = "swift.cli.sft"
+""" + "".join(
+    f"""
+[[field]]
+key = "{key}"
+type = "choice"
+group = "model"
+label = {{ en = "{key}" }}
+choices = ["lora", "full"]
+flag = "--{key}"
+""" for key in ("train_type", "tuner_type")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["3.12.6", "4.6.0"])
+def test_a_recipe_that_has_both_names_takes_the_other_one(config_dir: Path, version: str) -> None:
+    (config_dir / "both.toml").write_text(BOTH)
+    made = catalog.load([config_dir])
+    assert not made.problems
+    wrong, right = ("tuner_type", "train_type") if version < "4" else ("train_type", "tuner_type")
+    config = resolve(made.recipes["both"]).with_values({wrong: "full"}, Source.SET)
+    fix = Fix({wrong: None, right: "full"}, f"--{wrong} → --{right}")
+    assert [one.fixes for one in unknown(config, version)] == [(fix,)]
+    assert [one.fixes for one in picked(config, "swift-3.7" if version < "4" else "swift-4.4")] == [(fix,)]
+    assert no_field(config, "sft_type").endswith("did you mean train_type?")
 
 
 def test_an_installed_version_that_the_recipe_is_not_for_is_no_matter_of_single_flags() -> None:
