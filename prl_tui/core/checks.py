@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, needs, splits, strategies, wandb, wordlist
@@ -202,20 +202,36 @@ def _pairs(config: RunConfig, stack: Stack, facts: Facts) -> Iterator[Finding]:
 
 def _with_ways_out(config: RunConfig, facts: Facts, stack_name: str, findings: list[Finding]) -> list[Finding]:
     """The errors with the changes that mend them all at once, and the rest as they are."""
-    errors = [finding for finding in findings if finding.severity == "error" and finding.code != "node-without-gpu"]
-    if not errors or (len(errors) == 1 and errors[0].fixes):
+    if not any(finding.severity == "error" for finding in findings):
         return findings
-    from prl_tui.core import fixes  # a sound config never pays for the search
+    from prl_tui.core import on_cpu  # a sound config never pays for the search
 
-    if any(finding.code == "node-without-gpu" for finding in findings):
-        # no change of fields gives a node a GPU: what mends the rest is offered all the same
-        facts = replace(facts, node_gpus=None)
+    without = any(finding.code == on_cpu.NO_GPU for finding in findings)
+    # no change of fields gives a node a GPU: what mends the rest is offered all the same
+    mended = _mended(config, replace(facts, node_gpus=None) if without else facts, stack_name, findings)
+    return on_cpu.told(config, mended, _judge(facts, stack_name))
 
+
+Judge = Callable[[RunConfig], tuple[assess.Case, dict[str, Any]]]
+
+
+def _judge(facts: Facts, stack_name: str) -> Judge:
     def judge(changed: RunConfig) -> tuple[assess.Case, dict[str, Any]]:
         stack, case = _case(changed, facts, stack_name)
         asked = [pair.fixes[0].changes for pair in _pairs(changed, stack, facts) if pair.fixes]
         return case, {key: value for changes in asked for key, value in changes.items()}
 
+    return judge
+
+
+def _mended(config: RunConfig, facts: Facts, stack_name: str, findings: list[Finding]) -> list[Finding]:
+    """The errors with changes that mend all of them but the node's want of GPUs."""
+    from prl_tui.core import fixes, on_cpu
+
+    errors = [finding for finding in findings if finding.severity == "error" and finding.code != on_cpu.NO_GPU]
+    if not errors or (len(errors) == 1 and errors[0].fixes):
+        return findings
+    judge = _judge(facts, stack_name)
     found = fixes.search(config, judge)
     if any(error.code in splits.CODES for error in errors) and not any(len(fix.changes) == 1 for fix in found):
         stack = assess.stack_of(config, stack_name, facts.stack)

@@ -226,7 +226,14 @@ ALIKE = 0.05
 
 
 def nearest_key(recipe: Recipe, name: str) -> str | None:
-    """The known key that a mistyped one most resembles; of about equally near ones the most usual, as the form has them."""
+    """The known key that other versions call so, or that a mistyped one most resembles.
+
+    Of about equally near ones the most usual, as the form has them.
+    """
+    from prl_tui.core import flag_lives
+
+    if former := flag_lives.key_of(recipe, name):
+        return former
     labels = {field.label.en.lower(): field.key for field in reversed(usual(recipe))}
     labelled = labels.get(name.lower().replace("_", " "))
     return labelled or nearest(name, [field.key for field in usual(recipe)], ALIKE)

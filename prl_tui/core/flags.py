@@ -1,78 +1,28 @@
 """Flags that came and went in ms-swift, against the version that is installed or meant; and a launcher inside a launcher.
 
 A flag that the version does not know stops every rank at its start (`ValueError: remaining_argv`), so it is named
-before. Sources: the argument classes of ms-swift 3.3.0, 3.5.3 and 4.6.0 (tests/fixtures/flags) and its releases.
+before (flag_lives.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.flag_lives import ALIKE, LIVES, WITHOUT, Life
 from prl_tui.core.plan import Argument, LaunchPlan, build
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.stacks import Stack, swift_span
-from prl_tui.core.value import Value
-from prl_tui.core.versions import release
+from prl_tui.core.versions import fits, release
 from prl_tui.i18n import t
+from prl_tui.lists import listed
 
 PACKAGE = "ms-swift"
 SUBCOMMANDS = frozenset({"pt", "sft", "rlhf", "infer"})
 """What the swift command starts through torchrun when NPROC_PER_NODE or NNODES is set. Source: swift/cli/main.py."""
 ASKS_FOR_TORCHRUN = ("NPROC_PER_NODE", "NNODES")
-
-
-class Life(Value):
-    """From which version to which a flag is known."""
-
-    since: str = ""
-    """The first version that knows it; "" for all before `until`."""
-    until: str = ""
-    """The first version that does not know it any more; "" for none."""
-    other: str = ""
-    """The flag that says it in the other versions."""
-
-    def knows(self, version: str) -> bool:
-        """Whether that version takes the flag."""
-        at = release(version)
-        return (not self.since or at >= release(self.since)) and (not self.until or at < release(self.until))
-
-    def lacking(self, first: str, past: str) -> str:
-        """The first version from `first` on and before `past` ("": the newest) that does not take it; "" where all do."""
-        if not self.knows(first):
-            return first
-        return self.until if self.until and (not past or release(self.until) < release(past)) else ""
-
-    def known_between(self, first: str, past: str) -> bool:
-        """Whether any version from `first` on and before `past` ("": the newest) takes it."""
-        return self.knows(first) or bool(self.since and release(self.since) >= release(first)
-                                         and (not past or release(self.since) < release(past)))  # fmt: skip
-
-
-LIVES: dict[str, Life] = {
-    "--sft_type": Life(until="3.0", other="--train_type"),
-    "--train_type": Life(since="3.0", until="4.1", other="--tuner_type"),
-    "--tuner_type": Life(since="4.0", other="--train_type"),
-    "--use_lmdeploy": Life(until="3.5"),
-    "--num_infer_workers": Life(until="3.6", other="--vllm_mode"),
-    "--vllm_device": Life(until="3.6", other="--vllm_mode"),
-    "--tensor_parallel_size": Life(until="3.6", other="--vllm_tensor_parallel_size"),
-    "--vllm_tensor_parallel_size": Life(since="3.5", other="--tensor_parallel_size"),
-    "--vllm_mode": Life(since="3.5", other="--num_infer_workers"),
-    "--vllm_server_host": Life(since="3.4"),
-    "--vllm_server_port": Life(since="3.4"),
-    "--vllm_server_base_url": Life(since="3.5"),
-    "--steps_per_generation": Life(since="3.5"),
-    "--generation_batch_size": Life(since="3.5"),
-    "--center_rewards_coefficient": Life(since="3.5"),
-    "--num_generations_eval": Life(since="3.12"),
-    "--gc_collect_after_offload": Life(until="3.12"),
-}
-"""Flag → the versions that know it. A flag that is not here is not judged."""
-ALIKE = {("--train_type", "--tuner_type"), ("--tuner_type", "--train_type"),
-         ("--tensor_parallel_size", "--vllm_tensor_parallel_size")}  # fmt: skip
-"""Pairs whose values mean the same, so that one can take the other's."""
 
 
 def findings(config: RunConfig, facts: Facts, chosen: Stack | None = None, by_field: bool = True) -> Iterator[Finding]:
@@ -113,24 +63,39 @@ def _unknown(plan: LaunchPlan, version: str) -> Iterator[Finding]:
     for argument, flag, life in _judged(plan):
         if not life.knows(version):
             message = t("ms-swift {version} does not know {flag}.", version=version, flag=flag)
-            key, fixes = _key(plan, argument), _fixes(plan.config, _key(plan, argument), life)
+            key = _key(plan, argument)
+            wanted = plan.config.recipe.data.versions.get(PACKAGE)  # another error where it is not that
+            changes = _changes(plan.config, key, life) if wanted is None or fits(version, wanted) else {}
+            fixes = (_fix(plan.config, changes),) if changes else ()
             yield Finding("flag-unknown", "error", key, message, _why(flag, life, version), fixes)
 
 
 def _unknown_to(plan: LaunchPlan, chosen: Stack, span: tuple[str, str], back: tuple[Fix, ...]) -> Iterator[Finding]:
     """Flags that no version of the stack takes: errors; those that not every one takes: warnings."""
-    for argument, flag, life in _judged(plan):
-        version = life.lacking(*span)
-        if not version:
-            continue
+    lacking = [(arg, flag, life, version) for arg, flag, life in _judged(plan) if (version := life.lacking(*span))]
+    whole = _whole(plan, chosen, span, [(_key(plan, arg), life) for arg, _, life, _ in lacking])
+    for argument, flag, life, version in lacking:
         key, why = _key(plan, argument), _why(flag, life, version)
         if life.known_between(*span):
             message = t("Not every version of {stack} knows {flag}.", stack=chosen.said, flag=flag)
-            yield Finding("flag-unknown-to-some", "warning", key, message, why)
+            yield Finding("flag-unknown-to-some", "warning", key, message, why, whole)
         else:
             message = t("{stack} does not know {flag}.", stack=chosen.said, flag=flag)
-            fixes = (*_fixes(plan.config, key, life), *back)
-            yield Finding("flag-unknown", "error", key, message, why, fixes)
+            yield Finding("flag-unknown", "error", key, message, why, (*whole, *back))
+
+
+def _whole(plan: LaunchPlan, chosen: Stack, span: tuple[str, str], lacking: list[tuple[str, Life]]) -> tuple[Fix, ...]:
+    """What makes all of these flags known at once, or nothing: one less that still stops every rank is no way out."""
+    each = [_changes(plan.config, key, life) for key, life in lacking]
+    whole = {key: value for changes in each for key, value in changes.items()}
+    heirs = [
+        LIVES[flag]
+        for key in whole
+        if (flag := plan.config.recipe.by_key[key].flag) in LIVES and whole[key] is not None
+    ]
+    if not all(each) or any(heir.lacking(*span) for heir in heirs) or any(_mode_missing(plan, chosen, ())):
+        return ()
+    return (_fix(plan.config, whole),) if whole else ()
 
 
 def _own_stack(config: RunConfig) -> tuple[Fix, ...]:
@@ -217,24 +182,44 @@ def _heir(life: Life, version: str) -> str:
     return other
 
 
-def _fixes(config: RunConfig, key: str, life: Life) -> tuple[Fix, ...]:
-    """The same value under its other name where the recipe has that field, else nothing to carry the flag."""
+def _changes(config: RunConfig, key: str, life: Life) -> dict[str, Any]:
+    """The same value under its other name where the recipe has that field, else without one that changes nothing by it."""
     flag = config.recipe.by_key[key].flag if key else ""
-    if not flag or not _others_fit(config):  # a flag among free arguments is the person's to change
-        return ()
-    label = config.recipe.by_key[key].label
+    if not flag:  # a flag among free arguments is the person's to change
+        return {}
     heir = next((field for field in config.recipe.fields if field.flag == life.other and life.other), None)
     if heir is not None and (flag, life.other) in ALIKE:
-        changes = {key: None, heir.key: config.value(key)}
-        return (Fix(changes, f"{flag} → {life.other}"),)
-    if heir is None and life.other:
-        return ()
-    return (Fix({key: None}, t("leave out {label}", label=label)),)
+        return {key: None, heir.key: config.value(key)}
+    return {key: None} if _as_without(config, key, flag) else {}
 
 
-def _others_fit(config: RunConfig) -> bool:
-    """A recipe that names the versions it speaks is not mended by leaving out single flags."""
-    return PACKAGE not in config.recipe.data.versions
+def _as_without(config: RunConfig, key: str, flag: str) -> bool:
+    """Whether the engine, which does not know the flag, does what it says all the same."""
+    if config.wrong(key) or config.recipe.by_key[key].required:
+        return False
+    if flag == "--num_infer_workers":  # vLLM on every GPU of the training: later the only way without a server
+        return not _uses_vllm(config) or bool(config.value(key) == config.number("nproc_per_node"))
+    if flag == "--vllm_mode":
+        return not _uses_vllm(config)
+    if flag == "--num_generations_eval":
+        return bool(config.value(key) == config.value("num_generations"))
+    return str(config.value(key)).lower() == WITHOUT.get(flag)
+
+
+def _uses_vllm(config: RunConfig) -> bool:
+    return "use_vllm" in config.settings and bool(config.value("use_vllm"))
+
+
+def _fix(config: RunConfig, changes: Mapping[str, Any]) -> Fix:
+    by_key = config.recipe.by_key
+    heirs = [key for key, value in changes.items() if value is not None]
+    renamed = {old: new for new in heirs for old in changes if LIVES[by_key[old].flag].other == by_key[new].flag}
+    words = [
+        f"{by_key[key].flag} → {by_key[renamed[key]].flag}" if key in renamed
+        else t("leave out {label}", label=by_key[key].label)
+        for key in changes if key not in heirs
+    ]  # fmt: skip
+    return Fix(dict(changes), listed(words))
 
 
 def _nested(plan: LaunchPlan, around: Mapping[str, str]) -> Iterator[Finding]:

@@ -10,8 +10,11 @@ from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
-_PLACEHOLDER = re.compile(r"(?:^|[/=\s])path/to/|(?:^|[/=\s])your[_-]\w", re.IGNORECASE)
-"""A word that stands in guides for a person's own: /path/to/model, your_model_path."""
+_BEGINS = r"""(?:^|[\s/\\=:,<{"'])"""
+_PLACEHOLDER = re.compile(
+    rf"{_BEGINS}(?:path[/\\_-]to(?:[/\\_-]|$|\s)|your[_-]\w|x{{3,}}(?:[/\\\s.>}}\"']|$))", re.IGNORECASE
+)
+"""A word, or a part of a path, that stands in guides for a person's own: /path/to/model, path_to_model, your_model_path, runs/xxx."""
 
 
 def placeholders(plan: LaunchPlan) -> Iterator[str]:

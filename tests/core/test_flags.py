@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from prl_tui.core import catalog, checks
+from prl_tui.core import catalog, checks, stacks
 from prl_tui.core.config import RunConfig, Source, resolve
-from prl_tui.core.findings import Facts, Finding
-from prl_tui.core.flags import LIVES
+from prl_tui.core.config_file import no_field
+from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.flag_lives import LIVES
 from prl_tui.core.plan import build
 from tests.built_in import RECIPES
 
@@ -129,6 +130,119 @@ def test_the_recipe_s_own_stack_and_an_installed_version_are_judged_as_before() 
     assert not picked(GRPO, "swift-3.3-prl")
     report = checks.check(GRPO, Facts(versions={"ms-swift": "3.3.0"}), "swift-4.4")
     assert "flag-unknown" not in {finding.code for finding in report.findings}
+
+
+STACKS = [name for name in stacks.STACKS if name.startswith("swift-")]
+SWIFT = [
+    f"{name}/{preset}"
+    for name in ("swift-grpo", "swift-sft", "swift-dpo", "swift-rm", "prl-grpo")
+    for preset in RECIPES[name].presets
+]
+
+
+def of_versions(config: RunConfig, stack: str) -> list[Finding]:
+    codes = {"flag-unknown", "flag-unknown-to-some", "vllm-mode-missing"}
+    return [one for one in checks.check(config, stack_name=stack).findings if one.code in codes]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("source", SWIFT)
+def test_what_is_left_out_for_a_stack_makes_every_flag_known_and_changes_nothing(source: str, stack: str) -> None:
+    config = resolve(RECIPES[source.partition("/")[0]], source.partition("/")[2])
+    same = {
+        "tuner_type": "lora", "train_type": "lora", "use_lmdeploy": False,
+        "num_infer_workers": config.value("nproc_per_node"),  # its engines are where colocate has them
+    }  # fmt: skip
+    for finding in of_versions(config, stack):
+        for fix in finding.fixes:
+            assert {key: config.value(key) for key in fix.changes} == {key: same[key] for key in fix.changes}
+            assert of_versions(config.with_values(fix.changes, Source.FIX), stack) == []
+
+
+@pytest.mark.parametrize(("source", "stack", "changes", "label"), [
+    ("swift-sft/lora-4gpu", "swift-3.5", {"tuner_type": None}, "leave out tuning"),
+    ("swift-sft/lora-4gpu", "swift-3.12", {"tuner_type": None}, "leave out tuning"),
+    ("swift-grpo/colocate-4gpu", "swift-3.7", {"tuner_type": None}, "leave out tuning"),
+    ("prl-grpo/standard-4gpu", "swift-3.5", {"use_lmdeploy": None}, "leave out LMDeploy"),
+    ("prl-grpo/standard-4gpu", "swift-3.6", {"num_infer_workers": None, "use_lmdeploy": None},
+     "leave out generation workers, leave out LMDeploy"),
+])  # fmt: skip
+def test_a_flag_that_says_what_the_stack_does_without_it_can_be_left_out(
+    source: str, stack: str, changes: dict[str, None], label: str
+) -> None:
+    config = resolve(RECIPES[source.partition("/")[0]], source.partition("/")[2])
+    found = of_versions(config, stack)
+    assert found
+    assert {(repr(fix.changes), fix.label) for one in found for fix in one.fixes} == {(repr(changes), label)}
+    assert checks.check(config.with_values(changes, Source.FIX), stack_name=stack).ok
+
+
+@pytest.mark.parametrize(("source", "stack", "changes"), [
+    ("swift-sft/full-8gpu", "swift-3.5", {}),  # without the flag it would be LoRA
+    ("swift-sft/full-8gpu", "swift-3.12", {}),
+    ("swift-grpo/colocate-4gpu", "swift-3.4", {}),  # one generation worker, not four
+    ("swift-grpo/colocate-4gpu", "swift-3.4", {"vllm_mode": None, "use_vllm": False, "vllm_tensor_parallel_size": 2}),
+    ("swift-rm/lora-1gpu", "swift-3.4", {"center_rewards_coefficient": 0.1}),
+    ("prl-grpo/standard-4gpu", "swift-3.5", {"use_lmdeploy": True, "use_vllm": None}),
+    ("prl-grpo/standard-4gpu", "swift-3.6", {"num_infer_workers": 2}),
+    ("prl-grpo/standard-4gpu", "swift-3.12", {}),  # vllm_mode would still be missing
+])  # fmt: skip
+def test_a_flag_without_which_the_run_would_be_another_has_no_such_way_out(
+    source: str, stack: str, changes: dict[str, object]
+) -> None:
+    config = resolve(RECIPES[source.partition("/")[0]], source.partition("/")[2]).with_values(changes, Source.SET)
+    found = of_versions(config, stack)
+    assert found
+    assert not any(one.fixes for one in found)
+
+
+BOTH = """
+schema = 1
+name = "both"
+title = { en = "a recipe for ms-swift 3 and 4" }
+launcher = "torchrun"
+stack = "swift-4.4"
+[program.torchrun]
+module = "swift.cli.sft"
+""" + "".join(
+    f"""
+[[field]]
+key = "{key}"
+type = "choice"
+group = "model"
+label = {{ en = "{key}" }}
+choices = ["lora", "full"]
+flag = "--{key}"
+""" for key in ("train_type", "tuner_type")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["3.12.6", "4.6.0"])
+def test_a_recipe_that_has_both_names_takes_the_other_one(config_dir: Path, version: str) -> None:
+    (config_dir / "both.toml").write_text(BOTH)
+    made = catalog.load([config_dir])
+    assert not made.problems
+    wrong, right = ("tuner_type", "train_type") if version < "4" else ("train_type", "tuner_type")
+    config = resolve(made.recipes["both"]).with_values({wrong: "full"}, Source.SET)
+    fix = Fix({wrong: None, right: "full"}, f"--{wrong} → --{right}")
+    assert [one.fixes for one in unknown(config, version)] == [(fix,)]
+    assert [one.fixes for one in picked(config, "swift-3.7" if version < "4" else "swift-4.4")] == [(fix,)]
+    assert no_field(config, "sft_type").endswith("did you mean train_type?")
+
+
+def test_an_installed_version_that_the_recipe_is_not_for_is_no_matter_of_single_flags() -> None:
+    assert all(not one.fixes for one in unknown(resolve(RECIPES["swift-sft"], "lora-4gpu"), "3.12.6"))
+
+
+@pytest.mark.parametrize(("recipe", "typed", "meant"), [
+    ("swift-sft", "train_type", "tuner_type"), ("swift-sft", "--train_type", "tuner_type"),
+    ("swift-dpo", "sft_type", "tuner_type"), ("prl-grpo", "tuner_type", "train_type"),
+    ("swift-grpo", "tensor_parallel_size", "vllm_tensor_parallel_size"),
+    ("swift-grpo", "num_infer_workers", "vllm_mode"), ("swift-sft", "torch_type", "torch_dtype"),
+    ("minionerec-sft", "train_type", "train_file"),
+])  # fmt: skip
+def test_a_name_of_another_version_is_answered_by_the_field_that_says_it(recipe: str, typed: str, meant: str) -> None:
+    assert no_field(resolve(RECIPES[recipe]), typed).endswith(f"; did you mean {meant}?")
 
 
 # --- a launcher inside a launcher -------------------------------------------------------------------------------

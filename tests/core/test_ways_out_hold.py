@@ -94,6 +94,71 @@ def test_without_gpus_a_wrong_list_goes_where_none_is_needed(source: str, spec: 
         assert checks.check(one.with_values(found.fixes[0].changes, Source.FIX), Facts(node_gpus=0)).ok
 
 
+ON_CPU = [
+    f"{recipe.name}/{preset}" for recipe in CATALOG.recipes.values() if recipe.data.cpu for preset in recipe.presets
+]
+
+
+@pytest.mark.parametrize("source", ON_CPU)
+def test_a_node_without_gpus_leaves_the_cpu_where_the_recipe_has_a_field_for_it(source: str) -> None:
+    one, bare = config(source), Facts(node_gpus=0)
+    [finding] = of("node-without-gpu", one, bare)
+    [fix] = finding.fixes
+    assert fix.changes["use_cpu"] is True
+    assert fix.label.startswith("on the CPU – → true, ")
+    assert fix.changes["cuda_visible_devices"] is None, "a list of GPUs that are not there"
+    mended = one.with_values(fix.changes, Source.FIX)
+    assert checks.check(mended, bare).ok
+    assert not ("use_vllm" in mended.settings and mended.value("use_vllm")), "its engines run on the GPUs"
+
+
+def test_without_a_list_of_gpus_only_the_field_for_the_cpu_changes() -> None:
+    [finding] = of("node-without-gpu", config("swift-sft/lora-1gpu", cuda_visible_devices=None), Facts(node_gpus=0))
+    assert [(fix.changes, fix.label) for fix in finding.fixes] == [({"use_cpu": True}, "on the CPU – → true")]
+
+
+def test_a_server_that_generates_elsewhere_stays() -> None:
+    one = config("swift-grpo/colocate-4gpu", vllm_mode="server", vllm_server_host="a")
+    [finding] = of("node-without-gpu", one, Facts(node_gpus=0))
+    assert set(finding.fixes[0].changes) == {"use_cpu", "cuda_visible_devices"}
+
+
+@pytest.mark.parametrize("source", ["prl-grpo/standard-4gpu", "minionerec-rl", "vlm-sft"])
+def test_a_recipe_that_needs_gpus_has_no_way_out_of_a_node_without(source: str) -> None:
+    [finding] = of("node-without-gpu", config(source), Facts(node_gpus=0))
+    assert finding.fixes == ()
+
+
+@pytest.mark.parametrize("wrong", [
+    {"num_generations": 3}, {"num_generations": 1}, {"cuda_visible_devices": "0,0"}, {"num_generations": "x"},
+    {"generation_batch_size": 8, "steps_per_generation": 3}, {"vllm_mode": None}, {"use_cpu": "x"},
+])  # fmt: skip
+def test_the_way_to_the_cpu_mends_what_else_is_wrong(wrong: dict[str, object]) -> None:
+    one, bare = config("swift-grpo", **wrong), Facts(node_gpus=0)
+    [finding] = of("node-without-gpu", one, bare)
+    assert checks.check(one.with_values(finding.fixes[0].changes, Source.FIX), bare).ok
+
+
+@pytest.mark.parametrize("facts", [Facts(), Facts(node_gpus=8), Facts(node_gpus=0)])
+def test_who_hides_every_gpu_is_offered_the_cpu_first(facts: Facts) -> None:
+    one = config("swift-sft/lora-4gpu", cuda_visible_devices="-1")
+    wrong = [found for found in checks.check(one, facts).findings if found.severity == "error"]
+    assert {"devices-none", "processes-exceed-gpus"} <= {found.code for found in wrong}
+    assert {repr(found.fixes[0].changes) for found in wrong} == {"{'use_cpu': True}"}
+    assert checks.check(one.with_values({"use_cpu": True}, Source.FIX), facts).ok
+
+
+def test_too_few_gpus_are_no_reason_for_the_cpu() -> None:
+    for one, facts in (
+        (config("swift-sft/lora-4gpu"), Facts(node_gpus=2)),
+        (config("swift-sft/lora-4gpu", cuda_visible_devices="0,1"), Facts()),
+        (config("swift-sft/lora-4gpu", cuda_visible_devices="x"), Facts()),
+    ):
+        fixes = [fix for found in checks.check(one, facts).findings for fix in found.fixes]
+        assert fixes
+        assert not any("use_cpu" in fix.changes for fix in fixes)
+
+
 def errors(one: RunConfig, facts: Facts) -> set[tuple[str, str]]:
     return {(found.code, found.field) for found in checks.check(one, facts).findings if found.severity == "error"}
 

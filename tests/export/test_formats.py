@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from prl_tui.core import plan, seal
-from prl_tui.core.config import Source, resolve
+from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.recipe import Recipe
 from prl_tui.core.value import replace
-from prl_tui.export import nodes
+from prl_tui.export import losses, nodes
 from prl_tui.export.formats import FORMATS, SUFFIX, fitting
 from tests.built_in import RECIPES
 from tests.export.scripts import recipe, text_field
@@ -114,9 +114,41 @@ def test_a_placeholder_is_named_by_every_format(name: str, value: str) -> None:
     assert any("script" in loss and value in loss for loss in lost)
 
 
-def test_a_value_of_ones_own_is_no_placeholder() -> None:
-    made = plan.build(TORCHRUN.with_values({"script": "/data/mypath/total/yours.py"}, Source.SET))
-    assert not any("placeholder" in loss for loss in FORMATS["bash"](made).losses)
+def held(config: RunConfig) -> set[str]:
+    return {sentence.partition(" ")[0] for sentence in losses.placeholders(plan.build(config))}
+
+
+PLACEHOLDERS = {
+    "custom/swift": {"arguments"},
+    "minionerec-rl": {"model_path"},
+    "minionerec-sft": {"base_model", "output_dir"},
+}
+"""Recipe, or one preset of it → its fields that the program's guide leaves for a person to fill in."""
+
+
+@pytest.mark.parametrize("source", [f"{one.name}/{preset}" for one in RECIPES.values() for preset in one.presets])
+def test_the_placeholders_of_every_built_in_preset_are_named_and_nothing_else(source: str) -> None:
+    recipe, _, preset = source.partition("/")
+    known = PLACEHOLDERS.get(source, PLACEHOLDERS.get(recipe, set()))
+    assert held(resolve(RECIPES[recipe], preset)) == known
+
+
+@pytest.mark.parametrize("value", [
+    "path_to_model", "PATH_TO_MODEL", "/path_to_model", "/data/path_to_checkpoint/last", "path-to-model", "./path/to",
+    "hf::your-name/set", "<path_to_model>", "<your_file>.py", "--model=path_to_model", "runs/xxx", "xxx", "XXXX/train.py", "xxx.jsonl",
+    r"C:\path\to\train.py",
+])  # fmt: skip
+def test_what_guides_write_for_a_person_s_own_is_a_placeholder(value: str) -> None:
+    assert held(TORCHRUN.with_values({"script": value}, Source.SET)) == {"script"}
+
+
+@pytest.mark.parametrize("value", [
+    "/data/mypath/total/yours.py", "shortest_path_to_goal.py", "/data/xpath_to_json/train.py", "path_tokens.py",
+    "path/tools/train.py", "/data/paths_to_try/x.py", "path_total/x.py", "yourself.py", "xxxl/train.py", "max-xxx.py",
+    "xx/train.py", "axxx",
+])  # fmt: skip
+def test_a_value_of_ones_own_is_no_placeholder(value: str) -> None:
+    assert held(TORCHRUN.with_values({"script": value}, Source.SET)) == set()
 
 
 def test_json_has_text_and_losses(cli: Callable[..., object]) -> None:
