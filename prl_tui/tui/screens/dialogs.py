@@ -126,12 +126,17 @@ class TypingDialog(Dialog[Answer]):
     """A dialog with a field: typing starts at once, and keys that come before the field is there are its first."""
 
     AUTO_FOCUS = ""
+    GOES_ON: ClassVar[bool] = False
+    """Whether the first key goes on with the text that is there; else it replaces it."""
 
     def on_mount(self) -> None:
-        """The text that is there is chosen: the first key replaces it."""
+        """The text that is there is chosen, or the cursor is behind it."""
         field = self.query_one(Input)
         field.select_on_focus = False  # that would come after early keys, and have the next one replace them
-        field.select_all()
+        if self.GOES_ON:
+            field.cursor_position = len(field.value)
+        else:
+            field.select_all()
         field.focus()
 
     def on_key(self, event: events.Key) -> None:
