@@ -60,6 +60,12 @@ class Dialog(ModalScreen[Answer]):
     def on_mount(self) -> None:
         """The buttons and the hint stay in sight: only the details are as high as there is room."""
         self._fit()
+        for box in self.query(".dialog"):
+            box.border_subtitle = self.way_out()
+
+    def way_out(self) -> str:
+        """For the frame: the key that closes it. Such a dialog may cover every other line that would name one."""
+        return t("esc  back")
 
     def on_resize(self) -> None:
         """Another terminal, another room."""
@@ -92,6 +98,10 @@ class Question(Dialog[bool]):
     def __init__(self, question: str, yes: str, no: str, details: str = "") -> None:
         super().__init__()
         self._question, self._yes, self._no, self._details = question, yes, no, details
+
+    def way_out(self) -> str:
+        """None on the frame: the answers stand on the buttons."""
+        return ""
 
     def compose(self) -> ComposeResult:
         """The question, its details, the safe answer first."""
