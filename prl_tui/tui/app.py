@@ -373,20 +373,20 @@ class PrlApp(CalmEnd):
         if not isinstance(self.screen, ModalScreen) or getattr(self.screen, "PALETTE", False):
             self._ask_which(list(self.get_system_commands(self.screen)))
 
-    def find_preset(self) -> None:
-        """A preset by a part of its name or its recipe's."""
+    def find_preset(self, typed: str = "") -> None:
+        """A preset by a part of its name or its recipe's, of which some may be typed already."""
         from prl_tui.tui import commands
 
-        self._ask_which(list(commands.presets(self, self.screen)), t("a preset by name …"))
+        self._ask_which(list(commands.presets(self, self.screen)), t("a preset by name …"), typed)
 
-    def _ask_which(self, actions: list[SystemCommand], hint: str = "") -> None:
+    def _ask_which(self, actions: list[SystemCommand], hint: str = "", typed: str = "") -> None:
         from prl_tui.tui.palette import Palette
 
         def chosen(action: SystemCommand | None) -> None:
             if action is not None:
                 action.callback()
 
-        self.push_screen(Palette(actions, hint), chosen)
+        self.push_screen(Palette(actions, hint, typed), chosen)
 
     def action_ask_leave(self) -> None:
         """Leave, after a question where that loses changed settings; runs go on."""

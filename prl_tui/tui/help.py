@@ -23,7 +23,7 @@ def configure_help(field: str = "") -> str:
             t("t  try the training environment   L  launch without trying it"),
             t("T  smoke test: two steps that log, evaluate and save"),
             t("e  export: all formats            s  save as a preset of your own"),
-            t("p  presets                        r  next recipe"),
+            t("p  presets; letters find one      r  next recipe"),
             t("v [ ]  preview, in its formats    d  the whole verdict"),
             t("R w  runs, and the last of them   q  quit; runs go on"),
             "",

@@ -68,6 +68,7 @@ class Palette(TypingDialog["SystemCommand | None"]):
         #actions { height: 1fr; }
     }
     """
+    GOES_ON = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+p", "answer(None)", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
@@ -76,15 +77,15 @@ class Palette(TypingDialog["SystemCommand | None"]):
         Binding("pagedown", "page(1)", show=False, priority=True),
     ]
 
-    def __init__(self, actions: Sequence[SystemCommand], hint: str = "") -> None:
-        """`hint`: what is looked for, where it is not any action."""
+    def __init__(self, actions: Sequence[SystemCommand], hint: str = "", typed: str = "") -> None:
+        """`hint`: what is looked for, where it is not any action; `typed`: the name's first letters."""
         super().__init__()
-        self._actions, self._hint = actions, hint
+        self._actions, self._hint, self._typed = actions, hint, typed
 
     def compose(self) -> ComposeResult:
         """An input over the list."""
         with Vertical(classes="dialog"):
-            yield Input(placeholder=self._hint or t("an action by name …"))
+            yield Input(self._typed, placeholder=self._hint or t("an action by name …"))
             yield ActionList(self._actions)
 
     def on_input_changed(self, event: Input.Changed) -> None:

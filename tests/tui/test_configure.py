@@ -49,11 +49,16 @@ async def test_a_preset_is_chosen_by_keyboard(app, size):
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])
-@pytest.mark.parametrize("key", ["l", "L", "T", "t", "e", "s"])
-async def test_nothing_goes_on_with_the_form_while_the_cursor_is_on_another_preset(app, size, key):
+@pytest.mark.parametrize(
+    "action", ["launch", "launch without the probe", "smoke test", "try the environment", "export", "save"]
+)
+async def test_nothing_goes_on_with_the_form_while_the_cursor_is_on_another_preset(app, size, action):
+    """By name: the letters of these actions begin the name of a preset there."""
     async with app().run_test(size=size) as pilot:
         place = await configure(pilot)
-        await pilot.press("p", "down", key)
+        await pilot.press("p", "down", "colon")
+        await wait_for(pilot, lambda: pilot.app.screen is not place, "the actions by name")
+        pilot.app.screen.answer(next(one for one in pilot.app.screen._actions if one.title == action))
         sentence = "The form has prl-grpo/standard-4gpu; enter takes prl-grpo/high-throughput-4gpu."
         await wait_for(pilot, lambda: [one for one in pilot.app._notifications if one.message == sentence], "it")
         assert pilot.app.screen is place

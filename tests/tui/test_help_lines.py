@@ -8,8 +8,9 @@ from textual.widgets import Static
 from prl_tui import i18n
 from prl_tui.i18n import cells
 from prl_tui.tui.help import configure_help, export_help, runs_help, watch_help
-from prl_tui.tui.screens.dialogs import Help
-from tests.tui.driving import configure, wait_for
+from prl_tui.tui.palette import Palette
+from prl_tui.tui.screens.dialogs import AskText, Help
+from tests.tui.driving import configure, sees, wait_for
 
 TEXTS = {"configure": configure_help, "export": export_help, "watch": watch_help, "runs": runs_help}
 
@@ -50,3 +51,22 @@ async def test_a_dialog_of_paths_is_as_wide_as_they_are_up_to_the_terminal(app, 
             await wait_for(pilot, lambda shown=shown: shown.size.height, "its text drawn")
             assert (shown.size.height == len(text.split("\n"))) is whole
             assert pilot.app.screen.query_one(".help").region.right <= size[0]
+
+
+@pytest.mark.parametrize(("spoken", "words"), [("en", "esc  back"), ("zh", "esc  返回")], indirect=["spoken"])
+@pytest.mark.parametrize("name", ["Help", "Palette", "AskText"])
+async def test_what_covers_the_screen_says_what_closes_it(app, spoken, words, name):
+    """The stacks of many ranks at 80x24 left no line of the place below that named a key."""
+    long = "\n".join(f"rank {rank}  main.py:{rank}" for rank in range(60))
+    dialogs = {
+        "Help": lambda: Help(long, wide=True),
+        "Palette": lambda: Palette([]),
+        "AskText": lambda: AskText("?", ""),
+    }
+    async with app().run_test(size=(80, 24)) as pilot:
+        place = await configure(pilot)
+        pilot.app.push_screen(dialogs[name]())
+        await wait_for(pilot, lambda: pilot.app.screen is not place, "the dialog")
+        await sees(pilot, f"{words} ─╯")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: pilot.app.screen is place, "the place again")

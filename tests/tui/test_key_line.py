@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from prl_tui.runs import bare, stop
+from prl_tui.tui.palette import Palette
 from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.widgets.key_line import KeyLine
-from tests.tui.driving import configure, lines, text_of, wait_for
+from tests.tui.driving import configure, lines, screen, sees, text_of, wait_for
 from tests.tui.test_runs_and_watch import over, runs_screen, start, told, watch
 
 __all__ = ["start"]
@@ -32,12 +35,19 @@ async def test_a_fix_comes_and_goes_with_its_finding(app):
         await wait_for(pilot, lambda: not fix(), "no fix")
 
 
-async def test_the_presets_say_what_chooses_one_and_what_finds_one(app):
-    async with app().run_test(size=(80, 24)) as pilot:
-        await configure(pilot)
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_the_presets_say_what_chooses_one_and_what_finds_one(app, size):
+    async with app().run_test(size=size) as pilot:
+        place = await configure(pilot)
         await pilot.press("p")
-        await wait_for(pilot, lambda: "⏎ start from it" in last(pilot), "the presets' own key")
-        assert "p presets" not in last(pilot)
+        keys = "⏎ start from it  / find  esc back  ? help  q quit"
+        await wait_for(pilot, lambda: last(pilot).strip() == keys, "the presets' own keys")
+        await sees(pilot, "type a name to find it")
+        assert "p presets" not in screen(pilot.app)
+        await pilot.click(KeyLine, offset=(last(pilot).index("/ find") + 1, 0))
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the presets by name")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: pilot.app.screen is place and place.presets.has_focus, "the list")
         await pilot.press("escape")
         await wait_for(pilot, lambda: "p presets" in last(pilot), "the form's keys")
         assert "start from it" not in last(pilot)

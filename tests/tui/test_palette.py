@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from prl_tui.core.findings import Facts
+from prl_tui.machine import paths
 from prl_tui.tui.palette import Palette
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.runs import RunsScreen
-from tests.tui.driving import click_text, configure, screen, type_text, wait_for
+from tests.tui.driving import click_text, configure, screen, sees, type_text, wait_for
 
 SMALL = (80, 24)
+
+
+def typed(pilot):
+    return next((one.value for one in pilot.app.screen.query(Input) if isinstance(pilot.app.screen, Palette)), None)
 
 
 @pytest.mark.parametrize("key", ["colon", "ctrl+p"])
@@ -153,3 +160,42 @@ async def test_a_preset_is_found_by_its_name_from_the_list_of_presets(app, size)
         await wait_for(pilot, lambda: place.session.config.preset == "standard-4gpu", "the preset")
         assert place.session.config.recipe.name == "prl-grpo"
         await wait_for(pilot, lambda: place.form.has_focus, "the form again")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+@pytest.mark.parametrize(("name", "preset"), [("long", "demo/long"), ("prl standard-4", "prl-grpo/standard-4gpu")])
+async def test_a_name_typed_into_the_list_of_presets_finds_one_and_begins_nothing(app, size, name, preset):
+    """`long` launched what was in the form; `prl` went on with the next recipe."""
+    async with app("demo", "two-ranks").run_test(size=size) as pilot:
+        place = await configure(pilot)
+        await pilot.press("p")
+        await type_text(pilot, name)
+        await wait_for(pilot, lambda: typed(pilot) == name, "the presets by what was typed")
+        assert (place.session.config.recipe.name, place.session.config.preset) == ("demo", "two-ranks")
+        assert place.session.probe is None
+        await sees(pilot, f"preset {preset}")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: place.session.config.preset == preset.split("/")[1], "the preset")
+        await wait_for(pilot, lambda: place.form.has_focus, "the form again")
+        assert list(paths.runs_dir().glob("*")) == []
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_every_letter_of_the_form_and_any_script_begins_a_name_in_the_list_of_presets(app, size):
+    async with app("demo", "two-ranks").run_test(size=size) as pilot:
+        place = await configure(pilot)
+        before = place.session.config
+        await pilot.press("p")
+        for key in (*"lLtTfesrxuapvdRw8", "中"):
+            await wait_for(pilot, lambda: place.presets.has_focus, "the list")
+            pilot.app.post_message(events.Key(key, key))
+            await wait_for(pilot, lambda k=key: typed(pilot) == k, f"the presets by name after {key}")
+            await pilot.press("escape")
+            await wait_for(pilot, lambda: pilot.app.screen is place, "the list again")
+        assert place.session.config is before
+        await pilot.press("j")
+        await wait_for(pilot, lambda: place.presets.pointed == "demo/long", "down, as in every list")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: place.form.has_focus, "the form")
+        await pilot.press("r")
+        await wait_for(pilot, lambda: place.session.config.recipe.name != "demo", "its keys again")

@@ -79,8 +79,7 @@ async def test_another_log_where_there_is_one_only_is_told_and_not_offered(app, 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 45)])
-@pytest.mark.parametrize("pane", ["presets", "verdict"])
-async def test_the_keys_of_the_form_bring_it_into_sight_from_other_panes(app, pane, size):
+async def test_the_keys_of_the_form_bring_it_into_sight_from_the_verdict(app, size):
     """README's table gives them for the whole place."""
     async with app("demo", "two-ranks").run_test(size=size) as pilot:
         place = await configure(pilot)
@@ -89,8 +88,8 @@ async def test_the_keys_of_the_form_bring_it_into_sight_from_other_panes(app, pa
         await wait_for(pilot, lambda: place.session.config.value("global_batch_size") == 8, "what was typed")
         for key in "ax":
             everything = place.form._all
-            await pilot.press("p" if pane == "presets" else "d")
-            place.query_one(f"#{pane}").focus()
+            await pilot.press("d")
+            place.verdict.focus()
             await wait_for(pilot, lambda: not place.form.has_focus, "the other pane")
             await pilot.press(key)
             await wait_for(pilot, lambda: place.form.has_focus and place.form.size.height, "the form")

@@ -162,7 +162,11 @@ class ConfigureScreen(BoxPlace):
 
     def _about(self) -> None:
         self.query_one(TopBar).say(configure_words.about(self.session))
-        self.say("#preset-line", configure_words.preset_line(self.session.config))
+        self._name_preset()
+
+    def _name_preset(self) -> None:
+        line = configure_words.preset_line(self.session.config, self.has_class("-presets"))
+        self.say("#preset-line", line)
 
     # --- what the person does -------------------------------------------------------------------------------------
 
@@ -220,7 +224,7 @@ class ConfigureScreen(BoxPlace):
         """`fix` where there is one; nothing before the first paint is complete."""
         if not super().check_action(action, parameters):
             return None
-        if action == "presets" and self.presets.has_focus:  # the line has room for what can be done there
+        if action == "presets" and self.presets.has_focus:  # they are in sight
             return False
         if action == "fix" and not is_told(parameters):
             return True if self.session.verdict.first_fix is not None else None
@@ -315,14 +319,12 @@ class ConfigureScreen(BoxPlace):
     def _show_only(self, view: str) -> None:
         for name in VIEWS:
             self.set_class(name == view, name)
+        self._name_preset()
         if view == "" and self._ready and not self.form.has_focus:
             self.set_focus(self.form)  # now: `focus` would take it from a finder that comes next
 
     async def action_find(self) -> None:
-        """Find a setting by name, or a preset where the list of them has the keys."""
-        if self.presets.has_focus:
-            self.prl.find_preset()
-            return
+        """Find a setting by name."""
         from prl_tui.tui.widgets.finder import Finder
 
         if not self.query("#finder"):

@@ -42,12 +42,11 @@ def about(session: Session) -> str:
     )
 
 
-def preset_line(config: RunConfig) -> Content:
-    """Where there is no room for the list: the preset's name, and the key to the list."""
+def preset_line(config: RunConfig, listed: bool) -> Content:
+    """Where there is no room for the list: the preset's name, and the key to the list unless that is in sight."""
     name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
-    return Content.assemble(
-        (f"{t('preset')} ▸ ", "$secondary"), (safe(name), "bold"), (f"   p {t('presets')}", "$secondary")
-    )
+    key = "" if listed else f"   p {t('presets')}"
+    return Content.assemble((f"{t('preset')} ▸ ", "$secondary"), (safe(name), "bold"), (key, "$secondary"))
 
 
 def wanted_gpus(session: Session) -> set[int] | None:

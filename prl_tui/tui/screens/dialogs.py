@@ -60,6 +60,12 @@ class Dialog(ModalScreen[Answer]):
     def on_mount(self) -> None:
         """The buttons and the hint stay in sight: only the details are as high as there is room."""
         self._fit()
+        for box in self.query(".dialog"):
+            box.border_subtitle = self.way_out()
+
+    def way_out(self) -> str:
+        """For the frame: the key that closes it. Such a dialog may cover every other line that would name one."""
+        return t("esc  back")
 
     def on_resize(self) -> None:
         """Another terminal, another room."""
@@ -92,6 +98,10 @@ class Question(Dialog[bool]):
     def __init__(self, question: str, yes: str, no: str, details: str = "") -> None:
         super().__init__()
         self._question, self._yes, self._no, self._details = question, yes, no, details
+
+    def way_out(self) -> str:
+        """None on the frame: the answers stand on the buttons."""
+        return ""
 
     def compose(self) -> ComposeResult:
         """The question, its details, the safe answer first."""
@@ -126,12 +136,17 @@ class TypingDialog(Dialog[Answer]):
     """A dialog with a field: typing starts at once, and keys that come before the field is there are its first."""
 
     AUTO_FOCUS = ""
+    GOES_ON: ClassVar[bool] = False
+    """Whether the first key goes on with the text that is there; else it replaces it."""
 
     def on_mount(self) -> None:
-        """The text that is there is chosen: the first key replaces it."""
+        """The text that is there is chosen, or the cursor is behind it."""
         field = self.query_one(Input)
         field.select_on_focus = False  # that would come after early keys, and have the next one replace them
-        field.select_all()
+        if self.GOES_ON:
+            field.cursor_position = len(field.value)
+        else:
+            field.select_all()
         field.focus()
 
     def on_key(self, event: events.Key) -> None:

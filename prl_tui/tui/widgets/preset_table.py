@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -28,6 +30,11 @@ Numbers = tuple[str, ...]
 NUMBERS = 6
 """Cells of one number column."""
 
+KEPT = "jkq"
+"""Letters that begin no name here: down and up as in every list, and the way out of the app."""
+BEGINS = ",".join(char for char in string.ascii_letters + string.digits if char not in KEPT)
+"""Keys of the others, as a binding names them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -43,7 +50,13 @@ class PresetTable(Rows):
 
     HELP = "presets"
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", t("start from it"))]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", t("start from it")),
+        Binding("slash", "find", t("find"), tooltip=t("Find a preset; a letter of its name does too")),
+        Binding("escape", "screen.back", t("back")),
+        # The screen's keys of these letters would act on the form, which may not be in sight: `long` once launched.
+        Binding(BEGINS, "find", show=False),
+    ]
 
     @dataclass
     class Chosen(Message):
@@ -62,6 +75,26 @@ class PresetTable(Rows):
     def on_mount(self) -> None:
         """The frame's title."""
         self.border_title = t("Presets")
+
+    def on_focus(self) -> None:
+        """What typing does here."""
+        self.border_subtitle = t("type a name to find it")
+
+    def on_blur(self) -> None:
+        """The keys go elsewhere."""
+        self.border_subtitle = ""
+
+    def on_key(self, event: events.Key) -> None:  # type: ignore[override]  # the base's own one comes behind it
+        """A letter or digit begins the name of a preset."""
+        char = event.character or ""
+        if event.is_printable and char.isalnum() and char not in KEPT:
+            event.stop()
+            event.prevent_default()
+            self.action_find(char)
+
+    def action_find(self, typed: str = "") -> None:
+        """Look for a preset by its name."""
+        cast("PrlApp", self.app).find_preset(typed)
 
     def look_at_files(self) -> None:
         """Read the person's config files, on a thread: their disk may be slow, and the first paint waits for none."""
