@@ -40,7 +40,7 @@ def made(folder: RunFolder, grace: Grace, by: str) -> dict[str, object]:
         "grace": shortest(folder, grace),
         "by": asker if isinstance(asker, dict) else who,
     }
-    return {**request, "stage": asked["stage"]} if "stage" in asked else request
+    return {**request, **{key: asked[key] for key in ("stage", "since") if key in asked}}
 
 
 def begun(folder: RunFolder) -> dict[str, object] | None:
@@ -49,11 +49,22 @@ def begun(folder: RunFolder) -> dict[str, object] | None:
     return before if isinstance(before, dict) else None
 
 
-def sent(folder: RunFolder) -> int:
-    """The last stage of a stop whose signal somebody has sent: its supervisor, or who went on for that."""
-    beat = records.read_record(folder.path / records.HEARTBEAT)
-    said = [one.get("stage") for one in (beat, begun(folder)) if isinstance(one, dict)]
-    return max((ladder.STAGES.index(one) for one in said if one in ladder.STAGES), default=ladder.NONE)
+def sent(folder: RunFolder) -> tuple[int, float | None]:
+    """The last stage of a stop whose signal somebody has sent, and when where that is known, in seconds since 1970.
+
+    Its supervisor says it in its heartbeat, who went on for that in stop.json.
+    """
+    beat, request = records.read_record(folder.path / records.HEARTBEAT), begun(folder)
+    by_supervisor, by_other = _stage(beat), _stage(request)
+    if by_other < by_supervisor:
+        return by_supervisor, None
+    since = number((request or {}).get("since"))
+    return by_other, since if since is not None and 0 <= since <= time.time() else None
+
+
+def _stage(record: object) -> int:
+    said = record.get("stage") if isinstance(record, dict) else None
+    return ladder.STAGES.index(said) if said in ladder.STAGES else ladder.NONE
 
 
 def shortest(folder: RunFolder, grace: Grace) -> dict[str, float]:
@@ -76,7 +87,7 @@ def _user() -> str:
 
 def note_stage(folder: RunFolder, stage: int) -> None:
     """For who goes on with this stop, should this process end before the run does."""
-    write(folder, {**(begun(folder) or {}), "stage": ladder.STAGES[stage]})
+    write(folder, {**(begun(folder) or {}), "stage": ladder.STAGES[stage], "since": time.time()})
 
 
 def write(folder: RunFolder, request: Mapping[str, object]) -> bool:

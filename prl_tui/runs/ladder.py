@@ -46,15 +46,14 @@ class Ladder:
         if self.stage in (INTERRUPT, TERMINATE):
             self.next_at = min(self.next_at, self._since + self._graces[self.stage])
 
-    def resume(self, sent: int, asked: float, interrupt: float, terminate: float) -> None:
-        """Go on with a stop that was asked for at `asked` and is at stage `sent`: that signal is not sent again.
+    def resume(self, sent: int, since: float, interrupt: float, terminate: float) -> None:
+        """Go on with a stop at stage `sent`, whose signal was sent at `since`: it is not sent again.
 
         Where the next one is overdue, it comes at once, and the one after it has its whole grace.
         """
         self._graces.update({INTERRUPT: interrupt, TERMINATE: terminate})
-        self.stage = max(sent, INTERRUPT)
-        self._since = asked if self.stage == INTERRUPT else asked + interrupt
-        self.next_at = self._since + self._graces[self.stage]
+        self.stage, self._since = max(sent, INTERRUPT), since
+        self.next_at = since + self._graces[self.stage]
 
     def leader_gone(self, now: float) -> None:
         """The launcher has ended but others live: it can pass nothing on any more, so go on sooner."""

@@ -266,8 +266,11 @@ def _sweep(
 def _resumed(folder: RunFolder, grace: Grace, request: Mapping[str, object]) -> ladder.Ladder:
     """The ladder as who was at this stop before has left it."""
     steps, shortest = ladder.Ladder(), asking.shortest(folder, grace)
-    waited = max(0.0, time.time() - (number(request["asked"]) or 0.0))
-    steps.resume(asking.sent(folder), time.monotonic() - waited, shortest["interrupt"], shortest["terminate"])
+    stage, since = asking.sent(folder)
+    if since is None:  # the supervisor's own, which was punctual
+        since = (number(request["asked"]) or 0.0) + (shortest["interrupt"] if stage >= ladder.TERMINATE else 0.0)
+    waited = max(0.0, time.time() - since)
+    steps.resume(stage, time.monotonic() - waited, shortest["interrupt"], shortest["terminate"])
     return steps
 
 

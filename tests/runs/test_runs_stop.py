@@ -318,3 +318,37 @@ def test_the_supervisor_is_the_only_one_that_a_stop_leaves_to_itself(family):
     assert started.supervisor[0] not in {left.pid for left in stop.progress(folder)}
     stop.stop(folder, Grace(0.2, 5))
     assert stop.wait(folder, 15)
+
+
+SAVES_ON_TERM = """
+import signal, sys, time
+def save(*_):
+    open(sys.argv[1] + "-begun", "w").close()
+    time.sleep(2.5)
+    open(sys.argv[1], "w").close()
+    sys.exit()
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, save)
+print("training", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_term_that_came_late_has_its_whole_grace_also_for_who_takes_over(python, tmp_path):
+    """Its moment was taken for the one at which it had been due: KILL came seconds after it, in the middle of the saving."""
+    folder = python("-c", SAVES_ON_TERM, tmp_path / "saved")
+    until(lambda: "training" in folder.output.read_text(), "its first line")
+    supervisor = supervisor_of(folder)
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: not is_living(supervisor), "its supervisor's end")
+    long_ago = {"asked": time.time() - 60, "grace": {"interrupt": 0.2, "terminate": 30}}
+    records.write_record(folder.path / records.STOP, long_ago)
+    code = "import sys\nfrom pathlib import Path\nfrom prl_tui.runs import folder, stop\n"
+    code += "stop.stop(folder.RunFolder(Path(sys.argv[1])))"
+    with subprocess.Popen([sys.executable, "-c", code, str(folder.path)]) as first:
+        until((tmp_path / "saved-begun").exists, "TERM")
+        time.sleep(0.2)  # it is written down by then
+        first.kill()
+    assert stop.stop(folder).code == "swept"
+    assert (tmp_path / "saved").exists()
+    assert exit_record(folder).stop_stage == "terminate"
