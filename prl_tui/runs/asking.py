@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from prl_tui.core.value import Value
-from prl_tui.runs import ladder, records
+from prl_tui.runs import ladder, lock, records
 from prl_tui.runs.folder import RunFolder, number
 from prl_tui.runs.place import here
 
@@ -30,8 +30,17 @@ class Grace(Value):
         return self.interrupt + self.terminate
 
 
-def made(folder: RunFolder, grace: Grace, by: str) -> dict[str, object]:
-    """What stop.json shall say: the first asker's name and moment, the shortest graces that anybody gave."""
+def note(folder: RunFolder, grace: Grace, by: str) -> tuple[dict[str, object], bool]:
+    """Ask in stop.json: what it says now, and whether that could be written.
+
+    It keeps the first asker's name and moment, and the shortest graces that anybody gave.
+    """
+    with lock.turn(folder.path / records.STOP_LOCK):
+        request = _made(folder, grace, by)
+        return request, _write(folder, request)
+
+
+def _made(folder: RunFolder, grace: Grace, by: str) -> dict[str, object]:
     asked = begun(folder) or {}
     now, moment, asker = time.time(), number(asked.get("asked")), asked.get("by")
     who = {"user": _user(), "pid": os.getpid(), "host": here()["host"], "via": by}
@@ -52,10 +61,13 @@ def begun(folder: RunFolder) -> dict[str, object] | None:
 def sent(folder: RunFolder) -> tuple[int, float | None]:
     """The last stage of a stop whose signal somebody has sent, and when where that is known, in seconds since 1970.
 
-    Its supervisor says it in its heartbeat, who went on for that in stop.json.
+    Its supervisor says it in its heartbeat, who went on for that in stop.json. A heartbeat that cannot be read may have
+    said that INT was sent, and a second INT breaks off the saving of a checkpoint: it counts as sent.
     """
     beat, request = records.read_record(folder.path / records.HEARTBEAT), begun(folder)
     by_supervisor, by_other = _stage(beat), _stage(request)
+    if isinstance(beat, records.Broken):
+        by_supervisor = ladder.INTERRUPT
     if by_other < by_supervisor:
         return by_supervisor, None
     since = number((request or {}).get("since"))
@@ -87,11 +99,11 @@ def _user() -> str:
 
 def note_stage(folder: RunFolder, stage: int) -> None:
     """For who goes on with this stop, should this process end before the run does."""
-    write(folder, {**(begun(folder) or {}), "stage": ladder.STAGES[stage], "since": time.time()})
+    with lock.turn(folder.path / records.STOP_LOCK):
+        _write(folder, {**(begun(folder) or {}), "stage": ladder.STAGES[stage], "since": time.time()})
 
 
-def write(folder: RunFolder, request: Mapping[str, object]) -> bool:
-    """Write stop.json; whether that could be done."""
+def _write(folder: RunFolder, request: Mapping[str, object]) -> bool:
     try:
         records.write_record(folder.path / records.STOP, request)
     except OSError:  # the signal still reaches the supervisor, which then takes the default graces

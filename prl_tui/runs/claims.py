@@ -11,8 +11,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prl_tui import reasons
@@ -28,8 +27,7 @@ from prl_tui.runs.stop import leftovers
 
 FOLDER = "claims"
 _LOCK = "lock"
-_LOCK_WITHIN = 2.0
-"""Seconds to wait for another launch's turn; a claim is safe without the lock too."""
+"""One launch at a time; a claim is safe without it too."""
 
 
 class Claim(Value):
@@ -112,7 +110,10 @@ def reserve(
     """
     if not gpus and port is None:
         return None
-    with _turn(_folder(root)):
+    place = _folder(root)
+    with contextlib.suppress(OSError):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock.turn(place / _LOCK):
         try:
             _write(root, folder, source, gpus, port)
         except OSError as problem:
@@ -159,22 +160,6 @@ def _folder(root: Path) -> Path:
 
 def _file(root: Path, run: str) -> Path:
     return _folder(root) / f"{run}.json"
-
-
-@contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """One launch at a time, where the file system has locks."""
-    descriptor = None
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        end = time.monotonic() + _LOCK_WITHIN
-        while descriptor is None and time.monotonic() < end:
-            descriptor = lock.take(folder / _LOCK)  # waits a tenth of a second itself
-    try:
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 def _write(root: Path, folder: RunFolder, source: str, gpus: Mapping[str, int], port: int | None) -> None:

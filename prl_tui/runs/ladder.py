@@ -52,7 +52,7 @@ class Ladder:
         Where the next one is overdue, it comes at once, and the one after it has its whole grace.
         """
         self._graces.update({INTERRUPT: interrupt, TERMINATE: terminate})
-        self.stage, self._since = max(sent, INTERRUPT), since
+        self.stage, self._since = sent, since
         self.next_at = since + self._graces[self.stage]
 
     def leader_gone(self, now: float) -> None:

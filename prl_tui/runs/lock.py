@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 try:
@@ -52,3 +54,21 @@ def held(path: Path) -> bool | None:
         return False
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def turn(path: Path, within: float = 2.0) -> Iterator[None]:
+    """One at a time, for what is read, changed and written back; waits up to `within` seconds for another's turn.
+
+    It goes on as if it were alone then, and where locks don't work.
+    """
+    descriptor = None
+    with suppress(OSError):
+        until = time.monotonic() + within
+        while descriptor is None and time.monotonic() < until:
+            descriptor = take(path)  # waits a tenth of a second itself
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)

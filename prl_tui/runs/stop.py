@@ -86,20 +86,19 @@ def stop(folder: RunFolder, grace: Grace | None = None, by: str = "") -> StopRes
             "elsewhere",
             t("Run {id} belongs to {host}: stop it there", id=folder.id, host=started.host),
         )
-    request = asking.made(folder, grace, by)
     if is_supervised(folder, started):
-        return _ask(folder, request)
-    return _sweep(folder, started, grace, request)
+        return _ask(folder, grace, by)
+    return _sweep(folder, started, grace, by)
 
 
 def _by_mark(folder: RunFolder, started: Broken | None, grace: Grace, by: str) -> StopResult:
     """Of a run whose records say nothing the mark of its processes does."""
     if adrift.lives(folder):
         if not adrift.is_gone(folder):
-            asking.write(folder, asking.made(folder, grace, by))
+            asking.note(folder, grace, by)
         return _ask_adrift(folder)
     if started is not None and adrift.left(folder):
-        return _sweep(folder, _unrecorded(), grace, asking.made(folder, grace, by))
+        return _sweep(folder, _unrecorded(), grace, by)
     reason = explain(started) if started is not None else t("there is no record of it")
     return StopResult("unknown", t("Run {id} cannot be stopped: {reason}", id=folder.id, reason=reason))
 
@@ -123,7 +122,7 @@ def take_over(
     elif not started.is_at(here()) or is_supervised(folder, started):
         return None
     grace = grace or Grace()
-    result = _sweep(folder, started, grace, asking.made(folder, grace, by), awaited=True, on_turn=on_turn)
+    result = _sweep(folder, started, grace, by, awaited=True, on_turn=on_turn)
     if result.code in {"asked", "ended"}:
         return None
     kept = adrift.is_gone(folder) or isinstance(read_ended(folder), Ended)
@@ -191,8 +190,8 @@ def _is_over(folder: RunFolder) -> bool:
     return isinstance(read_ended(folder), Ended) and not lock.held(folder.path / records.LOCK)
 
 
-def _ask(folder: RunFolder, request: Mapping[str, object]) -> StopResult:
-    written = asking.write(folder, request)
+def _ask(folder: RunFolder, grace: Grace, by: str) -> StopResult:
+    _, written = asking.note(folder, grace, by)
     started = read_started(folder)  # after the request: a supervisor that reports later will look for it
     if not isinstance(started, Started) or started.supervisor is None:
         if paths.exists(folder.path / records.HEARTBEAT):
@@ -227,7 +226,7 @@ def _sweep(
     folder: RunFolder,
     started: Started,
     grace: Grace,
-    request: Mapping[str, object],
+    by: str,
     *,
     awaited: bool = False,
     on_turn: Callable[[], object] | None = None,
@@ -249,7 +248,7 @@ def _sweep(
         if not left and not begun:
             return StopResult("ended", t("Nothing of run {id} is alive", id=folder.id))
         pipe = salvage.open_pipe(folder, left) if log_end(folder) == "cut" else None
-        asking.write(folder, request)
+        request, _ = asking.note(folder, grace, by)
         steps = _resumed(folder, grace, request) if begun else ladder.Ladder()
         killed, denied = _climb(folder, started, grace, steps, on_turn)
         dropped = salvage.drain(folder, pipe) if pipe is not None else 0
@@ -267,6 +266,8 @@ def _resumed(folder: RunFolder, grace: Grace, request: Mapping[str, object]) -> 
     """The ladder as who was at this stop before has left it."""
     steps, shortest = ladder.Ladder(), asking.shortest(folder, grace)
     stage, since = asking.sent(folder)
+    if stage == ladder.NONE:  # a supervisor that died before it heeded the request: INT is still to come
+        return steps
     if since is None:  # the supervisor's own, which was punctual
         since = (number(request["asked"]) or 0.0) + (shortest["interrupt"] if stage >= ladder.TERMINATE else 0.0)
     waited = max(0.0, time.time() - since)

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from prl_tui.runs import launcher, proctree, records, stop
+from prl_tui.runs import asking, launcher, proctree, records, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from tests.e2e.conftest import environment, runs, terminal, work  # noqa: F401  (fixtures)
@@ -114,6 +114,13 @@ def test_two_apps_press_stop_on_one_run(terminal, tree, runs, tmp_path):  # noqa
 DEAF = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(300)"
 
 
+def until_it_is_ended(folder, leader):
+    """By whoever goes on with it; the graces are the whole 45 s else."""
+    asking.note(folder, stop.Grace(0.0, 2.0), by="test")
+    until(lambda: status(folder).state == "stopped", "its end", 20)
+    assert not proctree.is_alive(leader)
+
+
 @pytest.mark.parametrize("at_it", [False, True], ids=["asked", "at it"])
 def test_what_the_app_was_stopping_when_it_left_is_ended(terminal, runs, at_it):  # noqa: F811
     """It said that the run was being stopped, and went on with that itself as its supervisor was dead: nobody did."""
@@ -131,10 +138,7 @@ def test_what_the_app_was_stopping_when_it_left_is_ended(terminal, runs, at_it):
         until(lambda: status(folder).state == "stopping", "that the app is", 10)
     screen.keys("q")
     assert screen.end(20) == 0
-    asked = records.read_record(folder.path / records.STOP)
-    records.write_record(folder.path / records.STOP, {**asked, "grace": {"interrupt": 0.0, "terminate": 2.0}})
-    until(lambda: status(folder).state == "stopped", "its end", 20)
-    assert not proctree.is_alive(leader)
+    until_it_is_ended(folder, leader)
 
 
 def test_what_the_app_was_sweeping_when_it_left_is_ended(terminal, runs):  # noqa: F811
@@ -153,10 +157,7 @@ def test_what_the_app_was_sweeping_when_it_left_is_ended(terminal, runs):  # noq
     until((folder.path / records.STOP).exists, "the request")
     screen.keys("q")
     assert screen.end(20) == 0
-    asked = records.read_record(folder.path / records.STOP)
-    records.write_record(folder.path / records.STOP, {**asked, "grace": {"interrupt": 0.0, "terminate": 2.0}})
-    until(lambda: status(folder).state == "stopped", "its end", 20)
-    assert not proctree.is_alive(leader)
+    until_it_is_ended(folder, leader)
 
 
 def test_the_run_folder_becomes_read_only(terminal, tree, runs, environment, work, tmp_path):  # noqa: F811

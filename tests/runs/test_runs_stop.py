@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prl_tui.runs import launcher, proctree, records, stop
+from prl_tui.runs import asking, ladder, launcher, proctree, records, stop
 from prl_tui.runs.folder import read_started
 from prl_tui.runs.launcher import Job
 from prl_tui.runs.state import status
@@ -352,3 +353,55 @@ def test_a_term_that_came_late_has_its_whole_grace_also_for_who_takes_over(pytho
     assert stop.stop(folder).code == "swept"
     assert (tmp_path / "saved").exists()
     assert exit_record(folder).stop_stage == "terminate"
+
+
+SAYS_WHICH = """
+import signal, sys, time
+def say(number, _):
+    print("got", number, flush=True)
+    if number == 15:
+        sys.exit()
+signal.signal(signal.SIGINT, say)
+signal.signal(signal.SIGTERM, say)
+print("training", flush=True)
+for _ in range(600):
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["its request", "a damaged request"])
+def test_a_stop_that_its_supervisor_never_heeded_begins_with_int(python, damaged):
+    """It was suspended, as a debugger or a scheduler does, and then killed: the stop began with TERM, 10 s later."""
+    folder = python("-c", SAYS_WHICH)
+    until(lambda: "training" in folder.output.read_text(), "its first line")
+    supervisor = supervisor_of(folder)
+    os.kill(supervisor, signal.SIGSTOP)
+    assert stop.stop(folder, Grace(0.5, 30)).code == "asked"
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: not is_living(supervisor), "its supervisor's end")
+    if damaged:
+        (folder.path / records.STOP).write_text("{")
+    begun = time.monotonic()
+    assert stop.take_over(folder, Grace(0.5, 30)).code == "swept"
+    assert time.monotonic() - begun < 8
+    until(lambda: "got 15" in folder.output.read_text(), "its last line")
+    assert [line for line in folder.output.read_text().splitlines() if line.startswith("got")] == ["got 2", "got 15"]
+
+
+def test_requests_and_stages_written_at_one_moment_are_all_kept(forged):
+    """Each reads stop.json, changes it and writes it back: of two at once, the slower one took the other's change back."""
+    folder = forged()
+    for _ in range(20):
+        (folder.path / records.STOP).unlink(missing_ok=True)
+        asking.note(folder, Grace(10, 35), by="first")
+        works = [lambda: asking.note_stage(folder, ladder.TERMINATE), lambda: asking.note(folder, Grace(0, 2), by="second"),
+                 lambda: asking.note(folder, Grace(5, 30), by="third")]  # fmt: skip
+        with ThreadPoolExecutor(len(works)) as pool:
+            for done in [pool.submit(work) for work in works]:
+                done.result()
+        kept = records.read_record(folder.path / records.STOP)
+        assert (kept["stage"], kept["grace"], kept["by"]["via"]) == (
+            "terminate",
+            {"interrupt": 0, "terminate": 2},
+            "first",
+        )
