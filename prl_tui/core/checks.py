@@ -146,7 +146,7 @@ def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, asse
     stack = assess.stack_of(config, stack_name, facts.stack)
     seen, idle, _ = _through_files(config, facts)
     rows, val_rows = splits.train_rows(seen, stack, facts.rows), splits.val_rows(seen, stack, facts)
-    return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle)
+    return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle, facts.node_uuids)
 
 
 _NONE: frozenset[str] = frozenset()

@@ -89,6 +89,8 @@ class Facts(Value):
 
     node_gpus: int | None = None
     """GPUs on the node that the job is bound for."""
+    node_uuids: tuple[str, ...] | None = None
+    """The UUIDs of those GPUs, in NVML's order, and of their MIG instances; they count only beside `node_gpus`."""
     gpus: tuple[GpuUse, ...] | None = None
     """The GPUs of this box, when the job is to run here."""
     rows: int | None = None
