@@ -286,6 +286,10 @@ def _schedule(config: RunConfig) -> Schedule:
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     found = [*engine.place(config, facts), *missing.findings(config, facts), *_patterns(config, facts)]
+    if advice.VISIBLE in facts.inherited:
+        from prl_tui.core import around
+
+        found += around.findings(config, facts, case.stack)
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts, case.stack)

@@ -37,7 +37,7 @@ WHAT = {
     "devices-mig": mark("CUDA_VISIBLE_DEVICES={spec} lists several MIG instances; a process sees only the first one, {item}."),
     "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have; GPUs that remain visible: {count}."),
     "devices-unknown": mark("“{item}” in CUDA_VISIBLE_DEVICES is no GPU of the node; GPUs that remain visible: {count}."),
-    "devices-ambiguous": mark("“{item}” in CUDA_VISIBLE_DEVICES fits {fits} GPUs of the node, and torch takes none of them; GPUs that remain visible: {count}."),
+    "devices-ambiguous": mark("“{item}” in CUDA_VISIBLE_DEVICES fits several GPUs of the node ({fits}), and torch takes none of them; GPUs that remain visible: {count}."),
     "infer-workers-exceed-processes": mark("{workers} generation workers on {nproc} {nproc:process: only the first gets|processes: only as many get} an engine, and requests to the others are lost."),
     "infer-workers-overlap": mark("{nproc} {nproc:process|processes} and {workers} generation {workers:worker|workers} share {gpus} {gpus:GPU|GPUs}: usually out of memory."),
     "async-generate-shares": mark("async_generate needs GPUs of its own for generation: {nproc} {nproc:process|processes} + {workers} {workers:worker|workers} are more than {gpus} {gpus:GPU|GPUs}."),

@@ -53,7 +53,7 @@ def violations(stack: Stack, layout: Layout) -> list[Violation]:
 
 def _placed(stack: Stack, layout: Layout) -> list[Violation]:
     """What is wrong with the placement on the GPUs that `layout.devices` counts."""
-    found = _reading(layout.devices, layout.needs_gpu)
+    found = reading(layout.devices, layout.needs_gpu)
     nproc, visible = layout.nproc, layout.devices.count
     if nproc is None or nproc < 1 or not layout.needs_gpu:
         return found
@@ -73,7 +73,7 @@ def _placed(stack: Stack, layout: Layout) -> list[Violation]:
     return found
 
 
-def _reading(devices: Devices, needs_gpu: bool) -> list[Violation]:
+def reading(devices: Devices, needs_gpu: bool) -> list[Violation]:
     """What torch does not read as the person meant it, and GPUs that are hidden where none is needed."""
     part, spec, entries = "cuda_visible_devices", devices.spec, devices.entries
     if spec is None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prl_tui.core import checks, devices, engine
 from prl_tui.core.config import RunConfig, Source, resolve
 from prl_tui.core.findings import Facts, GpuUse
+from prl_tui.core.value import replace
 from tests.built_in import CATALOG
 
 CASES = [
@@ -137,9 +138,9 @@ def on(source: str, spec: str) -> RunConfig:
         ("GPU-cc", "devices-unknown", "“GPU-cc” in CUDA_VISIBLE_DEVICES is no GPU of the node;"),
         ("GPU-aa11,GPU-bb1", "devices-unknown", "“GPU-aa11” in CUDA_VISIBLE_DEVICES is no GPU of the node;"),
         ("MIG-1", "devices-unknown", "“MIG-1” in CUDA_VISIBLE_DEVICES is no GPU of the node;"),
-        ("GPU-a", "devices-ambiguous", "“GPU-a” in CUDA_VISIBLE_DEVICES fits 2 GPUs of the node, and torch takes none of them;"),
+        ("GPU-a", "devices-ambiguous", "“GPU-a” in CUDA_VISIBLE_DEVICES fits several GPUs of the node (2), and torch takes none of them;"),
         ("GPU-aa1,GPU-aa1", "devices-repeated", "CUDA_VISIBLE_DEVICES=GPU-aa1,GPU-aa1 names a GPU twice:"),
-        ("GPU-bb1,GPU-bb", "devices-ambiguous", "“GPU-bb” in CUDA_VISIBLE_DEVICES fits 2 GPUs of the node"),
+        ("GPU-bb1,GPU-bb", "devices-ambiguous", "“GPU-bb” in CUDA_VISIBLE_DEVICES fits several GPUs of the node (2)"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("source", SOURCES)
@@ -173,6 +174,45 @@ def test_two_prefixes_of_one_card_leave_none(source: str) -> None:
 def test_what_a_run_does_not_see_can_be_left_out_of_the_list(spec: str, seen: str) -> None:
     [found] = [each for each in checks.check(on("swift-sft/lora-1gpu", spec), NODE).findings if "devices-" in each.code]
     assert (found.severity, [dict(fix.changes) for fix in found.fixes]) == ("warning", [{"cuda_visible_devices": seen}])
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ("GPU-cc", ["devices-unknown", "processes-exceed-gpus"]),
+        ("GPU-a", ["devices-ambiguous", "processes-exceed-gpus"]),
+        ("9", ["devices-beyond-node", "processes-exceed-gpus"]),
+        ("0,1,0", ["devices-repeated", "processes-exceed-gpus"]),
+        ("", ["devices-none", "processes-exceed-gpus"]),
+        ("GPU-aa1", ["processes-exceed-gpus"]),
+        ("GPU-aa1,GPU-bb2", []),
+        ("GPU-aa1,GPU-bb2,GPU-cc", []),
+    ],
+)
+def test_a_list_around_the_launch_is_read_where_the_job_keeps_it(given: str, codes: list[str]) -> None:
+    facts = replace(NODE, inherited={"CUDA_VISIBLE_DEVICES": given})
+    recipe = CATALOG.recipes["safe-mm-dpo"]
+    one = resolve(recipe, "eight-gpu").with_values({"nproc_per_node": 2}, Source.SET)
+    wrong = [each for each in checks.check(one, facts).findings if each.severity == "error"]
+    assert [each.code for each in wrong] == codes
+    for each in wrong:
+        assert f"CUDA_VISIBLE_DEVICES={given}, which is set here" in each.why
+        assert [dict(fix.changes) for fix in each.fixes] == [{"cuda_visible_devices": "0,1"}]
+        assert checks.check(one.with_values(each.fixes[0].changes, Source.FIX), facts).ok
+    slurm = replace(facts, inherited={**facts.inherited, "SLURM_JOB_ID": "12"})
+    left = [each for each in checks.check(one, slurm).findings if each.severity == "error"]
+    assert [(each.code, each.fixes) for each in left] == [(code, ()) for code in codes], (
+        "the scheduler's is not replaced"
+    )
+    assert checks.check(one, replace(facts, node_gpus=None)).ok, "of another node nothing is known"
+
+
+@pytest.mark.parametrize(("given", "code"), [("GPU-cc", "devices-unknown"), ("", ""), ("-1", ""), ("3", "")])
+def test_a_list_around_a_program_that_may_do_without_gpus_is_a_warning(given: str, code: str) -> None:
+    one = resolve(CATALOG.recipes["custom"], "python").with_values({"script": "a.py"}, Source.SET)
+    report = checks.check(one, replace(NODE, inherited={"CUDA_VISIBLE_DEVICES": given}))
+    assert [each.code for each in report.findings if each.code.startswith("devices-")] == ([code] if code else [])
+    assert report.ok
 
 
 @pytest.mark.parametrize("facts", [Facts(), Facts(node_gpus=4), Facts(node_uuids=("GPU-aa1",))])

@@ -307,7 +307,7 @@ def test_a_uuid_cut_short_reserves_the_cards_that_torch_uses(cli, box, monkeypat
     card = "GPU-00000000-0000-4000-8000-00000000000"
     told = launch(cli, f"{card}2,{card},{card}1")
     assert told.code == 0, told.err
-    assert f"“{card}” in CUDA_VISIBLE_DEVICES fits 3 GPUs of the node" in told.err
+    assert f"“{card}” in CUDA_VISIBLE_DEVICES fits several GPUs of the node (3)" in told.err
     (claim,) = claims.held(paths.runs_dir())
     assert dict(claim.gpus) == {f"{card}2": 2}
 
