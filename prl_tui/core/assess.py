@@ -64,6 +64,7 @@ class Case(Value):
     values: Mapping[str, Any]
     """Part → value."""
     node_gpus: int | None = None
+    node_uuids: tuple[str, ...] | None = None
     needs_gpu: bool = False
     swift: bool = False
     train_part: str = ""
@@ -88,7 +89,9 @@ class Case(Value):
 
     def on_any_box(self) -> Case:
         """The case by its fields alone: without what is known of a node and of the data."""
-        return replace(self, node_gpus=None, values={**self.values, **dict.fromkeys(("rows", "val_rows"))})
+        return replace(
+            self, node_gpus=None, node_uuids=None, values={**self.values, **dict.fromkeys(("rows", "val_rows"))}
+        )
 
 
 def case(
@@ -98,6 +101,7 @@ def case(
     rows: int | None = None,
     val_rows: int | None = None,
     fixed: frozenset[str] = frozenset(),
+    node_uuids: tuple[str, ...] | None = None,
 ) -> Case:
     """What the rules read of a config. `fixed` are fields that cannot be changed now."""
     recipe = config.recipe
@@ -122,7 +126,7 @@ def case(
     found |= {part: count for part, count in (("rows", rows), ("val_rows", val_rows)) if count is not None}
     total = next((part for part in PARTS if part in TOTALS and part in found), "")
     return Case(
-        recipe.data.batch.rule, stack, found, node_gpus, needs_gpu(config), "swift" in stack.name, total, followers,
+        recipe.data.batch.rule, stack, found, node_gpus, node_uuids, needs_gpu(config), "swift" in stack.name, total, followers,
         frozenset(part for part, key in keys.items() if key in fixed),
         frozenset(unread), frozenset(wrong),
     )  # fmt: skip
@@ -191,7 +195,7 @@ def assess(case: Case) -> Assessment:
     """The figures of a case and every rule that it breaks."""
     figures = numbers(case)
     spec = case.values.get("cuda_visible_devices")
-    seen = devices.read(spec, case.node_gpus)
+    seen = devices.read(spec, case.node_gpus, case.node_uuids)
     worked = _known(case, batches.work_out(case.rule, case.stack, figures))
     value = case.values
     vllm = bool(value.get("use_vllm"))

@@ -146,7 +146,7 @@ def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, asse
     stack = assess.stack_of(config, stack_name, facts.stack)
     seen, idle, _ = _through_files(config, facts)
     rows, val_rows = splits.train_rows(seen, stack, facts.rows), splits.val_rows(seen, stack, facts)
-    return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle)
+    return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle, facts.node_uuids)
 
 
 _NONE: frozenset[str] = frozenset()
@@ -286,6 +286,10 @@ def _schedule(config: RunConfig) -> Schedule:
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     found = [*engine.place(config, facts), *missing.findings(config, facts), *_patterns(config, facts)]
+    if advice.VISIBLE in facts.inherited:
+        from prl_tui.core import around
+
+        found += around.findings(config, facts, case.stack)
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts, case.stack)

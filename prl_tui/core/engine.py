@@ -90,22 +90,23 @@ def place(config: RunConfig, facts: Facts) -> Iterator[Finding]:
 def chosen(gpus: Iterable[GpuUse], spec: str | None) -> list[GpuUse]:
     """The GPUs and MIG instances that a value of CUDA_VISIBLE_DEVICES names; all GPUs without one.
 
-    A prefix of one UUID names its GPU, as CUDA reads it.
+    Nothing from the first entry on that names none of them, or several: a process sees no more, whatever follows.
     """
+    gpus = list(gpus)
     if spec is None:
-        return list(gpus)
+        return gpus
     read = devices.read(spec)
-    entries = read.entries
-    if entries and isinstance(entries[0], str) and entries[0].startswith("MIG-"):
-        entries = entries[:1]  # a process sees the first of several instances alone
-    units = [one for gpu in gpus for one in (gpu, *gpu.slices)]
+    entries = read.entries[:1] if read.mig else read.entries  # a process sees the first of several instances alone
+    if entries and isinstance(entries[0], str):
+        units = [one for gpu in gpus for one in (gpu, *gpu.slices)]
+        return [units[at] for at in devices.resolve(entries, [one.uuid for one in units]).places]
     found: list[GpuUse] = []
     for entry in entries:
-        if isinstance(entry, int):
-            found += [one for one in units if one.slot is None and one.index == entry]
-        else:
-            found += [one for one in units if one.uuid and one.uuid.startswith(entry)][:1]
-    return list(dict.fromkeys(found))
+        there = [gpu for gpu in gpus if gpu.index == entry]
+        if not there:
+            break
+        found += there
+    return found
 
 
 def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None) -> list[GpuUse]:

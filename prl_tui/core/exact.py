@@ -1,4 +1,6 @@
-"""Ways out of warnings: the nearest values of one field with which a batch comes out as it is given, or GPUs are not shared."""
+"""Ways out of warnings: the nearest values of one field with which a batch comes out as it is given, GPUs are not shared, or
+a list names only those that a run sees.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from prl_tui.core.value import replace
 ROUNDED = {"batch-rounds-down", "total-batch-rounds-down"}
 IDLE = "accumulation-without-effect"
 SHARED = "infer-workers-overlap"
-CODES = ROUNDED | {IDLE, SHARED}
+CUT = {"devices-beyond-node", "devices-unknown", "devices-ambiguous"}
+CODES = ROUNDED | CUT | {IDLE, SHARED}
 
 
 def with_ways_out(config: RunConfig, case: Case, found: Assessment, findings: Iterable[Finding]) -> list[Finding]:
@@ -29,6 +32,8 @@ def with_ways_out(config: RunConfig, case: Case, found: Assessment, findings: It
 def _ways_out(config: RunConfig, case: Case, found: Assessment, finding: Finding) -> tuple[Fix, ...]:
     if finding.code == SHARED:
         return _apart(config, case, found)
+    if finding.code in CUT:
+        return _seen(config, case, found)
     part = case.train_part if finding.code in ROUNDED else "gradient_accumulation_steps"
     now = case.values.get(part)
     field = config.recipe.by_key.get(config.recipe.part(part))
@@ -62,6 +67,15 @@ def _apart(config: RunConfig, case: Case, found: Assessment) -> tuple[Fix, ...]:
         best = next((n for n in near if _warns_no_more(case, found, part, n)), None)
         offered += [fixes.as_fix(config, {field.key: best})] if best is not None else []
     return tuple(offered)
+
+
+def _seen(config: RunConfig, case: Case, found: Assessment) -> tuple[Fix, ...]:
+    """The list as far as torch reads it: the same run, said as it is."""
+    devices = found.devices
+    if found.errors or not devices.usable or "cuda_visible_devices" in case.fixed:
+        return ()
+    value = ",".join(map(str, devices.entries[: devices.usable]))
+    return (fixes.as_fix(config, {config.recipe.part("cuda_visible_devices"): value}),)
 
 
 def _distance(now: int, count: int) -> int:

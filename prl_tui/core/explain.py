@@ -36,6 +36,8 @@ WHAT = {
     "devices-odd": mark("torch reads CUDA_VISIBLE_DEVICES={spec} as {read}."),
     "devices-mig": mark("CUDA_VISIBLE_DEVICES={spec} lists several MIG instances; a process sees only the first one, {item}."),
     "devices-beyond-node": mark("CUDA_VISIBLE_DEVICES={spec} names GPU {item}, which the node does not have; GPUs that remain visible: {count}."),
+    "devices-unknown": mark("“{item}” in CUDA_VISIBLE_DEVICES is no GPU of the node; GPUs that remain visible: {count}."),
+    "devices-ambiguous": mark("“{item}” in CUDA_VISIBLE_DEVICES fits several GPUs of the node ({fits}), and torch takes none of them; GPUs that remain visible: {count}."),
     "infer-workers-exceed-processes": mark("{workers} generation workers on {nproc} {nproc:process: only the first gets|processes: only as many get} an engine, and requests to the others are lost."),
     "infer-workers-overlap": mark("{nproc} {nproc:process|processes} and {workers} generation {workers:worker|workers} share {gpus} {gpus:GPU|GPUs}: usually out of memory."),
     "async-generate-shares": mark("async_generate needs GPUs of its own for generation: {nproc} {nproc:process|processes} + {workers} {workers:worker|workers} are more than {gpus} {gpus:GPU|GPUs}."),
@@ -63,6 +65,8 @@ WHY = {
     "master-addr-loopback": mark("Set it to the address of node 0, as the other nodes see it."),
     "devices-unreadable": mark("torch reads indices such as 0,1, or UUIDs; what begins like a number and is none ends the program with a ValueError."),
     "devices-none": mark("torch reads indices such as 0,1, or UUIDs, and nothing from the first other word on."),
+    "devices-unknown": mark("torch looks for a GPU whose UUID begins so, and reads no further where there is none."),
+    "devices-ambiguous": mark("A UUID may be cut short as long as it begins that of one GPU alone; torch reads no further."),
     "devices-cut": mark("Only plain indices separated by commas, or UUIDs alone, are read to the end."),
 }  # fmt: skip
 

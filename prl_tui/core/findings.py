@@ -91,6 +91,8 @@ class Facts(Value):
     """GPUs on the node that the job is bound for."""
     gpus: tuple[GpuUse, ...] | None = None
     """The GPUs of this box, when the job is to run here."""
+    node_uuids: tuple[str, ...] | None = None
+    """The UUIDs of the node's GPUs, in NVML's order, and of their MIG instances; they count only beside `node_gpus`."""
     rows: int | None = None
     """Rows of the training data."""
     rows_source: str = ""

@@ -66,6 +66,8 @@ INVOLVED: dict[str, set[str]] = {
     "devices-repeated": {"cuda_visible_devices"},
     "devices-none": {"cuda_visible_devices"},
     "devices-beyond-node": {"cuda_visible_devices"},
+    "devices-unknown": {"cuda_visible_devices"},
+    "devices-ambiguous": {"cuda_visible_devices"},
 }
 """Which fields a rule reads; the GPU rules read PLACES."""
 

@@ -53,7 +53,7 @@ def violations(stack: Stack, layout: Layout) -> list[Violation]:
 
 def _placed(stack: Stack, layout: Layout) -> list[Violation]:
     """What is wrong with the placement on the GPUs that `layout.devices` counts."""
-    found = _reading(layout.devices, layout.needs_gpu)
+    found = reading(layout.devices, layout.needs_gpu)
     nproc, visible = layout.nproc, layout.devices.count
     if nproc is None or nproc < 1 or not layout.needs_gpu:
         return found
@@ -73,7 +73,7 @@ def _placed(stack: Stack, layout: Layout) -> list[Violation]:
     return found
 
 
-def _reading(devices: Devices, needs_gpu: bool) -> list[Violation]:
+def reading(devices: Devices, needs_gpu: bool) -> list[Violation]:
     """What torch does not read as the person meant it, and GPUs that are hidden where none is needed."""
     part, spec, entries = "cuda_visible_devices", devices.spec, devices.entries
     if spec is None:
@@ -88,17 +88,25 @@ def _reading(devices: Devices, needs_gpu: bool) -> list[Violation]:
         return [broken("devices-none", part, spec=spec)]
     found = []
     if devices.dropped:
-        found.append(broken("devices-cut", part, "warning", spec=spec, item=devices.dropped[0], count=len(entries)))
+        found.append(broken("devices-cut", part, "warning", spec=spec, item=devices.dropped[0], count=devices.count))
     elif any(str(entry) != item.strip() for entry, item in zip(entries, spec.split(","), strict=False)):
         found.append(broken("devices-odd", part, "warning", spec=spec, read=",".join(map(str, entries))))
-    if isinstance(entries[0], str) and entries[0].startswith("MIG-"):
-        if len(entries) > 1:
-            found.append(broken("devices-mig", part, "warning", spec=spec, item=entries[0]))
-    elif devices.usable is not None and devices.usable < len(entries):
-        severity: Severity = "error" if devices.usable == 0 else "warning"
-        item = entries[devices.usable]
-        found.append(broken("devices-beyond-node", part, severity, spec=spec, item=item, count=devices.usable))
+    if devices.mig and len(entries) > 1:
+        found.append(broken("devices-mig", part, "warning", spec=spec, item=entries[0]))
+    if devices.usable is not None and devices.usable < (1 if devices.mig else len(entries)):
+        found.append(_not_there(devices, devices.usable))
     return found
+
+
+def _not_there(devices: Devices, usable: int) -> Violation:
+    """The first entry that names no GPU of the node, or several: torch reads no further."""
+    severity: Severity = "error" if usable == 0 else "warning"
+    part, item = "cuda_visible_devices", devices.entries[usable]
+    if isinstance(item, int):
+        return broken("devices-beyond-node", part, severity, spec=devices.spec, item=item, count=usable)
+    if devices.fits > 1:
+        return broken("devices-ambiguous", part, severity, item=item, fits=devices.fits, count=usable)
+    return broken("devices-unknown", part, severity, item=item, count=usable)
 
 
 def _workers(layout: Layout, nproc: int, visible: int | None) -> list[Violation]:

@@ -67,7 +67,7 @@ class Space:
 
     def __init__(self, case: Case, rules: Iterable[Constraint], free: Iterable[str]) -> None:
         self.case = case
-        self.values: Values = {**case.values, VISIBLE: _visible(case.values.get(DEVICES), case.node_gpus)}
+        self.values: Values = {**case.values, VISIBLE: _visible(case.values.get(DEVICES), case)}
         self._free = frozenset(free)
         self._open = set(self._free)
         self._as = {part: source for part, source in case.followers.items() if part not in self._free}
@@ -121,7 +121,7 @@ class Space:
             if source == part and follower != VISIBLE:
                 self.values[follower] = value
         if part == DEVICES:
-            self.values[VISIBLE] = _visible(value, self.case.node_gpus)
+            self.values[VISIBLE] = _visible(value, self.case)
 
     def release(self, part: str) -> None:
         """Let a part be free again."""
@@ -190,8 +190,8 @@ class Space:
         return part in self._read
 
 
-def _visible(spec: object, node_gpus: int | None) -> int | None:
-    return devices.read(spec if isinstance(spec, str) else None, node_gpus).count
+def _visible(spec: object, case: Case) -> int | None:
+    return devices.read(spec if isinstance(spec, str) else None, case.node_gpus, case.node_uuids).count
 
 
 def neighbours(rules: Iterable[Constraint], parts: Iterable[str], followers: Mapping[str, str]) -> set[str]:

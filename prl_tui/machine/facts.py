@@ -183,6 +183,7 @@ def here(
     readable = snapshot.problem is None
     return Facts(
         node_gpus=len(snapshot.gpus) if readable else 0 if assess.needs_gpu(config) else None,
+        node_uuids=_uuids(snapshot.gpus) if readable else None,
         gpus=tuple(_use(gpu, run_of) for gpu in snapshot.gpus) if readable else None,
         rows=found.rows,
         val_rows=found.val_rows,
@@ -207,6 +208,15 @@ def here(
         port_owner=port_owner(fixed_port(config), run_of) if port == "" else port,
         wandb_key=wandb_key(os.environ),
     )
+
+
+def _uuids(gpus: Iterable[Gpu]) -> tuple[str, ...] | None:
+    """The UUIDs of GPUs and their MIG instances; None where one of them gives none, as torch too gives up then."""
+    found: list[str | None] = []
+    for gpu in gpus:
+        instances = [one.uuid for one in gpu.mig_instances]
+        found += [gpu.uuid if gpu.state == "ok" else None, *(instances or ([None] if gpu.mig else []))]
+    return tuple(uuid for uuid in found if uuid) if all(found) else None
 
 
 def wandb_key(environment: Mapping[str, str]) -> bool:

@@ -27,7 +27,7 @@ DEPTH = 200
 
 NOTHING_KNOWN = Facts()
 NOT_OF_THE_CONFIG: Mapping[str, Any] = {
-    "node_gpus": None, "gpus": None, "port_owner": None, "missing_files": (), "missing_values": {}, "cut_paths": {},
+    "node_gpus": None, "node_uuids": None, "gpus": None, "port_owner": None, "missing_files": (), "missing_values": {}, "cut_paths": {},
     "found": {}, "no_folder": "", "odd_paths": {},
     "environment": "", "no_environment": "", "silent_environment": "", "no_launcher": "",
 }  # fmt: skip

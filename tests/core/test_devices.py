@@ -1,16 +1,19 @@
-"""CUDA_VISIBLE_DEVICES, judged by torch 2.13.0's own `torch.cuda._parse_visible_devices`."""
+"""CUDA_VISIBLE_DEVICES, judged by torch 2.13.0's own `torch.cuda._parse_visible_devices` and what it does with UUIDs."""
 
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prl_tui.core import checks, devices
-from prl_tui.core.config import Source, resolve
+from prl_tui.core import checks, devices, engine
+from prl_tui.core.config import RunConfig, Source, resolve
+from prl_tui.core.findings import Facts, GpuUse
+from prl_tui.core.value import replace
 from tests.built_in import CATALOG
 
 CASES = [
@@ -70,3 +73,150 @@ def test_what_torch_fails_on_is_an_error_with_a_way_out(spec: str) -> None:
         assert found.severity == "error"
         after = checks.check(one.with_values(found.fixes[0].changes, Source.FIX))
         assert not [one for one in after.findings if one.code.startswith("devices-")]
+
+
+def listed(chance: random.Random) -> tuple[tuple[str, ...], list[str]]:
+    """A node's UUIDs, many of which begin alike, and a list of prefixes, most of which fit one of them."""
+    node = tuple(
+        dict.fromkeys(
+            f"GPU-{''.join(chance.choices('ab', k=chance.randint(2, 4)))}" for _ in range(chance.randint(0, 8))
+        )
+    )
+    items = []
+    for _ in range(chance.randint(1, 5)):
+        whole = chance.choice(node) if node and chance.random() < 0.9 else "GPU-abba0"
+        items.append(whole[: max(4, len(whole) - chance.choice((0, 0, 0, 1, 2)))] + chance.choice(("",) * 9 + (" ",)))
+    return node, items
+
+
+@pytest.mark.torch
+def test_uuids_count_on_a_node_as_torch_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda, outcomes = pytest.importorskip("torch.cuda"), set()
+    for seed in range(600):
+        node, items = listed(random.Random(seed))
+        spec = ",".join(items)
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", spec)
+        parsed = cuda._parse_visible_devices()
+        ordinals = cuda._transform_uuid_to_ordinals(parsed, list(node))
+        read = devices.read(spec, len(node), (*node, "MIG-abba"))
+        assert (read.usable, read.count) == (len(ordinals), len(ordinals)), (seed, spec, node)
+        cards = tuple(GpuUse(index, uuid, None) for index, uuid in enumerate(node))
+        reserved = [gpu.index for gpu in engine.chosen(cards, spec)]
+        assert reserved == ordinals, (seed, spec, node, "a launch reserves what torch uses")
+        outcomes.add((bool(ordinals), len(ordinals) < len(parsed), read.fits > 1, read.repeated))
+    assert {(True, False, False, False), (True, True, False, False), (True, True, True, False),
+            (False, True, False, False), (False, True, True, False), (False, True, False, True)} <= outcomes  # fmt: skip
+
+
+def test_of_mig_instances_the_first_one_must_be_there() -> None:
+    node = ("GPU-a", "MIG-1", "MIG-2", "GPU-b")
+    for spec, usable in (("MIG-1", 1), ("MIG-2,MIG-9", 1), ("MIG-9,MIG-2", 0), ("MIG-GPU-a/1/0", 1), ("MIG-", 0)):
+        assert devices.read(spec, 2, node).usable == usable, spec
+        assert devices.read(spec, 2).usable == 1, "nothing is said of a node whose UUIDs are not known"
+
+
+NODE = Facts(node_gpus=4, node_uuids=("GPU-aa1", "GPU-aa2", "GPU-bb1", "GPU-bb2"))
+SOURCES = [
+    "prl-grpo/standard-4gpu",
+    "prl-grpo/standard-2gpu",
+    "swift-sft/lora-1gpu",
+    "custom/torchrun",
+    "demo/two-ranks",
+]
+
+
+def on(source: str, spec: str) -> RunConfig:
+    recipe, _, preset = source.partition("/")
+    script = {"script": "a.py"} if recipe == "custom" else {}
+    return resolve(CATALOG.recipes[recipe], preset).with_values({"cuda_visible_devices": spec, **script}, Source.SET)
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "sentence"),
+    [
+        ("9", "devices-beyond-node", "CUDA_VISIBLE_DEVICES=9 names GPU 9, which the node does not have;"),
+        ("GPU-cc", "devices-unknown", "“GPU-cc” in CUDA_VISIBLE_DEVICES is no GPU of the node;"),
+        ("GPU-aa11,GPU-bb1", "devices-unknown", "“GPU-aa11” in CUDA_VISIBLE_DEVICES is no GPU of the node;"),
+        ("MIG-1", "devices-unknown", "“MIG-1” in CUDA_VISIBLE_DEVICES is no GPU of the node;"),
+        ("GPU-a", "devices-ambiguous", "“GPU-a” in CUDA_VISIBLE_DEVICES fits several GPUs of the node (2), and torch takes none of them;"),
+        ("GPU-aa1,GPU-aa1", "devices-repeated", "CUDA_VISIBLE_DEVICES=GPU-aa1,GPU-aa1 names a GPU twice:"),
+        ("GPU-bb1,GPU-bb", "devices-ambiguous", "“GPU-bb” in CUDA_VISIBLE_DEVICES fits several GPUs of the node (2)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_list_that_the_node_does_not_have_has_ways_out_that_pass(
+    source: str, spec: str, code: str, sentence: str
+) -> None:
+    one = on(source, spec)
+    [found] = [each for each in checks.check(one, NODE).findings if each.code.startswith("devices-")]
+    assert found.code == code
+    assert found.message.startswith(sentence)
+    bad = [each for each in checks.check(one, NODE).findings if each.severity == "error"] or [found]
+    assert bad[0].fixes
+    for fix in (fix for each in bad for fix in each.fixes):
+        assert checks.check(one.with_values(fix.changes, Source.FIX), NODE).ok
+    first = checks.check(one.with_values(bad[0].fixes[0].changes, Source.FIX), NODE)
+    assert not [left for left in first.findings if left.code.startswith("devices-")]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_two_prefixes_of_one_card_leave_none(source: str) -> None:
+    one = on(source, "GPU-bb1,GPU-bb11")
+    twins = Facts(node_gpus=2, node_uuids=("GPU-bb111", "GPU-cc"))
+    report = checks.check(one, twins)
+    [found] = [each for each in report.findings if each.code.startswith("devices-")]
+    assert (found.code, found.severity, report.devices.usable) == ("devices-repeated", "error", 0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "seen"), [("0,9", "0"), ("GPU-aa1,GPU-cc", "GPU-aa1"), ("GPU-aa2,GPU-a,GPU-bb1", "GPU-aa2")]
+)
+def test_what_a_run_does_not_see_can_be_left_out_of_the_list(spec: str, seen: str) -> None:
+    [found] = [each for each in checks.check(on("swift-sft/lora-1gpu", spec), NODE).findings if "devices-" in each.code]
+    assert (found.severity, [dict(fix.changes) for fix in found.fixes]) == ("warning", [{"cuda_visible_devices": seen}])
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ("GPU-cc", ["devices-unknown", "processes-exceed-gpus"]),
+        ("GPU-a", ["devices-ambiguous", "processes-exceed-gpus"]),
+        ("9", ["devices-beyond-node", "processes-exceed-gpus"]),
+        ("0,1,0", ["devices-repeated", "processes-exceed-gpus"]),
+        ("", ["devices-none", "processes-exceed-gpus"]),
+        ("GPU-aa1", ["processes-exceed-gpus"]),
+        ("GPU-aa1,GPU-bb2", []),
+        ("GPU-aa1,GPU-bb2,GPU-cc", []),
+    ],
+)
+def test_a_list_around_the_launch_is_read_where_the_job_keeps_it(given: str, codes: list[str]) -> None:
+    facts = replace(NODE, inherited={"CUDA_VISIBLE_DEVICES": given})
+    recipe = CATALOG.recipes["safe-mm-dpo"]
+    one = resolve(recipe, "eight-gpu").with_values({"nproc_per_node": 2}, Source.SET)
+    wrong = [each for each in checks.check(one, facts).findings if each.severity == "error"]
+    assert [each.code for each in wrong] == codes
+    for each in wrong:
+        assert f"CUDA_VISIBLE_DEVICES={given}, which is set here" in each.why
+        assert [dict(fix.changes) for fix in each.fixes] == [{"cuda_visible_devices": "0,1"}]
+        assert checks.check(one.with_values(each.fixes[0].changes, Source.FIX), facts).ok
+    slurm = replace(facts, inherited={**facts.inherited, "SLURM_JOB_ID": "12"})
+    left = [each for each in checks.check(one, slurm).findings if each.severity == "error"]
+    assert [(each.code, each.fixes) for each in left] == [(code, ()) for code in codes], (
+        "the scheduler's is not replaced"
+    )
+    assert checks.check(one, replace(facts, node_gpus=None)).ok, "of another node nothing is known"
+
+
+@pytest.mark.parametrize(("given", "code"), [("GPU-cc", "devices-unknown"), ("", ""), ("-1", ""), ("3", "")])
+def test_a_list_around_a_program_that_may_do_without_gpus_is_a_warning(given: str, code: str) -> None:
+    one = resolve(CATALOG.recipes["custom"], "python").with_values({"script": "a.py"}, Source.SET)
+    report = checks.check(one, replace(NODE, inherited={"CUDA_VISIBLE_DEVICES": given}))
+    assert [each.code for each in report.findings if each.code.startswith("devices-")] == ([code] if code else [])
+    assert report.ok
+
+
+@pytest.mark.parametrize("facts", [Facts(), Facts(node_gpus=4), Facts(node_uuids=("GPU-aa1",))])
+def test_of_a_node_whose_uuids_are_not_known_nothing_is_said(facts: Facts) -> None:
+    report = checks.check(on("prl-grpo/standard-4gpu", "GPU-1,GPU-2,GPU-3,GPU-4"), facts)
+    assert report.devices.usable is None
+    assert not [each for each in report.findings if each.severity != "note"]

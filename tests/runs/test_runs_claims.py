@@ -278,6 +278,40 @@ def test_of_several_instances_only_the_first_counts_as_a_process_sees_it(cli, bo
     assert "a process sees only the first one" in both.err
 
 
+def test_a_uuid_that_the_box_does_not_have_is_refused_and_reserves_nothing(cli, box):
+    """Such a launch began: torch saw no GPU, and the run died."""
+    card = "GPU-00000000-0000-4000-8000-00000000000"
+    words = ("check", "custom/python", "--set", "script=train.py", "--set", "training_env=this")
+    for gpus, code, usable in (
+        ("GPU-1", "devices-unknown", 0),
+        ("GPU-0000", "devices-ambiguous", 0),
+        (f"{card}1,{card}1", "devices-repeated", 0),
+        ("MIG-1", "devices-unknown", 0),
+    ):
+        here = json.loads(cli(*words, "--set", f"cuda_visible_devices={gpus}", "--here", "--json").out)
+        assert here["devices"]["usable"] == usable
+        [found] = [one for one in here["findings"] if one["severity"] == "error"]
+        assert found["code"] == code
+        assert [fix["set"] for fix in found["fixes"]] == [{"cuda_visible_devices": None}]
+        refused = launch(cli, gpus)
+        assert refused.code == 1
+        assert found["message"] in refused.err
+        anywhere = cli(*words, "--set", f"cuda_visible_devices={gpus}", "--json")
+        assert anywhere.code == (1 if code == "devices-repeated" else 0), "another node may have it"
+    assert store.list_runs(paths.runs_dir()) == []
+
+
+def test_a_uuid_cut_short_reserves_the_cards_that_torch_uses(cli, box, monkeypatch):
+    """Where one fits several, the first of them was reserved, and whatever followed."""
+    box.set("* count 3")
+    card = "GPU-00000000-0000-4000-8000-00000000000"
+    told = launch(cli, f"{card}2,{card},{card}1")
+    assert told.code == 0, told.err
+    assert f"“{card}” in CUDA_VISIBLE_DEVICES fits several GPUs of the node (3)" in told.err
+    (claim,) = claims.held(paths.runs_dir())
+    assert dict(claim.gpus) == {f"{card}2": 2}
+
+
 def test_a_card_that_is_cut_is_no_way_out_for_a_whole_one(cli, box):
     process = subprocess.Popen(SLEEP)
     try:

@@ -59,6 +59,16 @@ async def test_the_panel_shows_the_gpus_and_ticking_one_changes_the_list(on_box)
         await wait_for(pilot, lambda: spec(place) == "0,1,2", "one choice undone")
 
 
+async def test_cards_named_by_a_part_of_their_uuid_are_ticked(on_box):
+    card = "GPU-00000000-0000-4000-8000-00000000000"
+    app = on_box()
+    app.session.set_text("cuda_visible_devices", f"{card}2,{card}5,{card}")
+    async with app.run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        await wait_for(pilot, lambda: text_of(place.query_one("#gpus")).count("[x]") == 2, "two GPUs ticked")
+        assert "devices-ambiguous" in {finding.code for finding in place.session.verdict.on_box}
+
+
 async def test_the_last_gpu_stays_since_an_empty_list_would_mean_all_of_them(on_box):
     async with on_box(preset="single-gpu").run_test(size=WIDE) as pilot:
         place = await configure(pilot)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from prl_tui.core.devices import read
+from prl_tui.core import engine
 from prl_tui.core.findings import ORDER
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
@@ -54,9 +54,7 @@ def wanted_gpus(session: Session) -> set[int] | None:
     facts = session.facts
     if facts is None or facts.gpus is None:
         return None
-    spec = session.config.value("cuda_visible_devices")
-    entries = read(spec, len(facts.gpus)).entries if spec is not None else [gpu.index for gpu in facts.gpus]
-    return {gpu.index for gpu in facts.gpus if gpu.index in entries or gpu.uuid in entries}
+    return {gpu.index for gpu in engine.chosen(facts.gpus, session.config.value("cuda_visible_devices"))}
 
 
 def gpu_line(reading: Reading | None) -> Content:
