@@ -160,6 +160,24 @@ def test_json_has_text_and_losses(cli: Callable[..., object]) -> None:
     assert result.err.count("! ") == len(data["losses"])  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("name", ["bash", "command", "toml", "env"])
+def test_export_tells_what_check_warns_of(cli: Callable[..., object], name: str) -> None:
+    asked = ("export", "vlm-sft", "--format", name, "--json")
+    assert json.loads(cli(*asked).out)["warnings"] == []  # type: ignore[attr-defined]
+    told = "A total batch of 7 on 2 processes is 3 each: really 6 samples a step."
+    result = cli(*asked, "--set", "batch_size=7")
+    data = json.loads(result.out)  # type: ignore[attr-defined]
+    assert data["warnings"] == [told]
+    assert result.err.splitlines() == [f"! {told}", *(f"! {loss}" for loss in data["losses"])]  # type: ignore[attr-defined]
+
+
+def test_a_warning_is_told_once_beside_errors(cli: Callable[..., object]) -> None:
+    wrong = ("--set", "batch_size=7", "--set", "node_rank=3", "--allow-errors")
+    result = cli("export", "vlm-sft", "--format", "command", *wrong)
+    assert result.err.count("really 6 samples") == 1  # type: ignore[attr-defined]
+    assert result.err.count("✗ ") >= 1  # type: ignore[attr-defined]
+
+
 def test_a_format_that_cannot_carry_a_recipe_says_why_and_is_not_offered() -> None:
     made = plan.build(resolve(recipe(text_field("a"))))
     assert "slurm" not in fitting(made)
