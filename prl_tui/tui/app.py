@@ -82,6 +82,8 @@ class PrlApp(CalmEnd):
         self._feeds: dict[str, RunFeed] = {}
         self.watched: RunFolder | None = watch
         """The run that was looked at last."""
+        self.runs_text = ""
+        """What the list of runs shows only runs with; it outlives a look at one of them."""
         self.pane_shares: dict[tuple[str, str], Shares] = {}
         """What somebody gave the watch screen's panes, by class of terminal width and height."""
         self._drawn = 0.0
