@@ -65,7 +65,7 @@ def closed(config: RunConfig, base: RunConfig, key: str, severity: str, width: i
 
 
 def _label(field: Field, cells: int) -> list[Piece]:
-    return [("  ", ""), (fit(str(field.label), cells), "")]
+    return [("  ", ""), (fit(str(field.label), cells - 1) + " ", "")]
 
 
 def _mark(config: RunConfig, base: RunConfig, key: str) -> list[Piece]:
