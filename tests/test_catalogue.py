@@ -379,7 +379,8 @@ def test_a_word_by_a_number_needs_its_value_and_no_translation(tmp_path):
 
 
 NEVER_ONE = ("generations.", "hours", "days", "weeks", "bytes, which", "characters that", "exchange no gradients", "clipboard",
-             "may be any of", "and one is needed", "generation workers on", "leaves 0 samples", "contains bytes")  # fmt: skip
+             "may be any of", "and one is needed", "generation workers on", "leaves 0 samples", "contains bytes",
+             "rounded down to")  # fmt: skip
 """What is never 1 where its sentence is said: 1 divides every batch, lengths of time have a point, one process is alone."""
 
 

@@ -263,10 +263,12 @@ def export(args: argparse.Namespace) -> int:
         needs_stdout()
     exported = chosen(plan, **told)
     lost = [*exported.losses, *_stack_lost(report.config, args)]
-    for loss in lost:
-        print(visible(f"! {loss}"), file=sys.stderr)
+    warned = _warnings(report)
+    for told_once in (*warned, *lost):
+        print(visible(f"! {told_once}"), file=sys.stderr)
     if args.json:
-        print_json({"format": args.format, "text": exported.text, "executable": exported.executable, "losses": lost})
+        print_json({"format": args.format, "text": exported.text, "executable": exported.executable, "losses": lost,
+                    "warnings": warned})  # fmt: skip
         if args.output is None or args.output == "-":
             return Exit.OK
     elif args.output is None or args.output == "-":
@@ -277,6 +279,11 @@ def export(args: argparse.Namespace) -> int:
     if not args.output:
         raise CommandError(t("-o is empty; the name of a file is needed, for example {example}.", example="job.sh"))
     return write(Path(args.output), exported.text, exported.executable, args.overwrite)
+
+
+def _warnings(report: Report) -> list[str]:
+    """What `check` warns of, a sentence each; nothing where the whole verdict has been told already."""
+    return [one.message for one in report.findings if one.severity == "warning"] if report.ok else []
 
 
 def _supervised(args: argparse.Namespace, config: RunConfig) -> tuple[Format, dict[str, str]]:

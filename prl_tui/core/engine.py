@@ -20,11 +20,17 @@ SHARE = "vllm_gpu_memory_utilization"
 Unit = TypeVar("Unit")
 
 
+def absent(config: RunConfig, facts: Facts) -> list[str]:
+    """Packages of the recipe's engine that the training environment lacks, where it was looked at."""
+    return [one for one in config.recipe.data.versions if facts.environment and facts.versions.get(one) is None]
+
+
 def versions(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     """Installed versions that do not know the recipe's flags."""
+    lacking = absent(config, facts)
     for package, wanted in config.recipe.data.versions.items():
         installed = facts.versions.get(package)
-        if installed is None and facts.environment:
+        if package in lacking:
             message = t("The training environment has no {package}.", package=package)
             yield Finding("engine-missing", "warning", "training_env", message)
         if installed is not None and not fits(installed, wanted):

@@ -97,10 +97,7 @@ def _functions(plan: LaunchPlan) -> list[str]:
     hidden = t("holds a secret, which no log keeps: give it by a variable that the program itself reads")
     fixed = t("cannot be changed here; export again with another value. In this file it is: ")
     return [
-        "visible() { # sets shown: $1 with control characters as escapes, so that a value stays on its line",
-        "  shown=$1",
-        "  if [[ $1 == *[[:cntrl:]]* ]]; then printf -v shown '%q' \"$1\"; fi",
-        "}",
+        *bash_words.VISIBLE,
         'fail() { visible "$*"; printf \'' + t("error: ") + '%s\\n\' "$shown" >&2; exit 1; }',
         *bash_secrets.function(),
         f"hidden={literal(hidden)}",

@@ -1,4 +1,7 @@
-"""The batch rules of `core.batch` in bash: each reads the variables of its fields and refuses what the trainer would."""
+"""The batch rules of `core.batch` in bash: each reads the variables of its fields and refuses what the trainer would.
+
+A batch that the trainer rounds down is told, as `core` warns of it, and the script goes on.
+"""
 
 from __future__ import annotations
 
@@ -159,10 +162,16 @@ def _total(plan: LaunchPlan, stack: Stack) -> list[str]:  # noqa: ARG001
         "{variable}=$batch on $world processes leaves 0 samples for each.",
         variable=bash_parts.override(plan, "batch_size"),
     )
+    rounded = t(
+        "warning: {variable}=$batch is rounded down to $real: $each on each of $world processes.",
+        variable=bash_parts.override(plan, "batch_size"),
+    )
     return [
         f"batch={bash_parts.number(plan, 'batch_size', '0')}",
         _world(plan),
         *bash_parts.refuse("(( batch > 0 && world > 0 && batch / world < 1 ))", told),
+        "each=$(( world > 0 ? batch / world : 0 )) real=$(( world > 0 ? batch / world * world : batch ))",
+        *bash_parts.warn("(( each > 0 && real != batch ))", rounded),
     ]
 
 
@@ -174,11 +183,18 @@ def _minionerec_sft(plan: LaunchPlan, stack: Stack) -> list[str]:  # noqa: ARG00
         "{variable}=$batch: $batch // $micro // $world is 0 accumulation steps; at least 1 is needed.",
         variable=bash_parts.override(plan, "batch_size"),
     )
+    rounded = t(
+        "warning: {variable}=$batch is rounded down to $real: $micro × $steps × $world.",
+        variable=bash_parts.override(plan, "batch_size"),
+    )
     return [
         f"batch={bash_parts.number(plan, 'batch_size', '0')}",
         f"micro={bash_parts.number(plan, 'micro_batch_size', '0')}",
         f"world=$(( {world} ))",
         *bash_parts.refuse("(( batch > 0 && micro > 0 && world > 0 && batch / micro / world < 1 ))", told),
+        "steps=$(( micro > 0 && world > 0 ? batch / micro / world : 0 ))",
+        "real=$(( micro * steps * world ))",
+        *bash_parts.warn("(( steps > 0 && real != batch ))", rounded),
     ]
 
 

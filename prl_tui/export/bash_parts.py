@@ -1,4 +1,4 @@
-"""A recipe's parts as the rules of a script name them: their variables, their numbers, a refusal."""
+"""A recipe's parts as the rules of a script name them: their variables, their numbers, a refusal, a warning."""
 
 from __future__ import annotations
 
@@ -40,3 +40,8 @@ def yes(plan: LaunchPlan, part: str) -> str:
 def refuse(test: str, sentence: str) -> list[str]:
     """Lines that end the script with a sentence where a test holds."""
     return [f"if {test}; then", f'  fail "{sentence}"', "fi"]
+
+
+def warn(test: str, sentence: str) -> list[str]:
+    """Lines that say a sentence where a test holds, and go on."""
+    return [f"if {test}; then", f"  printf '%s\\n' \"{sentence}\" >&2", "fi"]

@@ -7,6 +7,28 @@ from collections.abc import Iterator
 from prl_tui.core.plan import Argument
 from prl_tui.export.shell import name_of
 
+VISIBLE = [
+    "visible() { # sets shown: $1 with control characters as escapes, so that a value stays on its line",
+    "  local at char code",
+    "  shown=$1",
+    "  if [[ $1 != *[[:cntrl:]]* ]]; then return 0; fi",
+    "  shown=",
+    "  for (( at = 0; at < ${#1}; at++ )); do",
+    "    char=${1:at:1}",
+    "    case $char in",
+    "      $'\\n') char='\\n' ;;",
+    "      $'\\r') char='\\r' ;;",
+    "      $'\\t') char='\\t' ;;",
+    "      [[:cntrl:]])",
+    "        printf -v code '%d' \"'$char\"",
+    "        if (( code > 255 )); then printf -v char '\\\\u%04x' \"$code\"; else printf -v char '\\\\x%02x' \"$code\"; fi ;;",
+    "    esac",
+    "    shown+=$char",
+    "  done",
+    "}",
+]
+"""As `i18n.visible` shows them; the command itself is printed as a shell would read it."""
+
 SPLIT = [
     "split() { # VARIABLE TEXT: sets found to the words of a text with a shell's quotes; nothing in it is expanded",
     "  local word='' some=false mode='' at char",

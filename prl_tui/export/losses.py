@@ -10,11 +10,30 @@ from prl_tui.core.plan import LaunchPlan
 from prl_tui.i18n import t
 from prl_tui.lists import listed
 
-_BEGINS = r"""(?:^|[\s/\\=:,<{"'])"""
-_PLACEHOLDER = re.compile(
-    rf"{_BEGINS}(?:path[/\\_-]to(?:[/\\_-]|$|\s)|your[_-]\w|x{{3,}}(?:[/\\\s.>}}\"']|$))", re.IGNORECASE
+_OPENS, _CLOSES = r"""<{\[(`"'「『“‘（【《〈""", r""">}\])`"'」』”’）】》〉"""
+"""Brackets and quotes, as they stand in a regular expression's class."""
+_BEGINS, _ENDS = rf"(?:^|[\s/\\=:,{_OPENS}])", rf"(?:[/\\\s.{_CLOSES}]|$)"
+_NOUNS = (
+    "adapters?|base|cache|checkpoints?|ckpts?|configs?|csv|data|datasets?|dir|directory|env|eval|files?|folders?|hf|images?|"
+    "jsonl?|local|logs?|lora|models?|my|outputs?|pretrained|reward|save|scripts?|test|the|tokenizer|train|training|val|"
+    "vision|weights?|your"
 )
-"""A word, or a part of a path, that stands in guides for a person's own: /path/to/model, path_to_model, your_model_path, runs/xxx."""
+"""What a guide's `path_to_` goes on with; `path_to_rome` is somebody's own."""
+_SHAPES = (
+    rf"{_BEGINS}path[/\\_-]to{_ENDS}",
+    rf"{_BEGINS}path[_-]to[_-](?:{_NOUNS})(?![a-z])",
+    rf"{_BEGINS}(?-i:PATH[_-]TO[_-][A-Z])",
+    rf"{_BEGINS}your[_-]\w",
+    rf"{_BEGINS}x{{3,}}{_ENDS}",
+    r"(?:^|[/\\])your[/\\]\w",
+    r"[/\\]你的",
+    rf"""(?:^|[/\\=:,"'])[{_OPENS}]\s*(?:your\s+\w|你的)[^{_CLOSES}]{{0,40}}[{_CLOSES}]""",
+)
+_PLACEHOLDER = re.compile("|".join(_SHAPES), re.IGNORECASE)
+"""A word, or a part of a path, that stands in guides for a person's own: /path/to/model, path_to_model, your_model_path, runs/xxx.
+
+With blanks only between brackets or quotes that are a whole value, or a whole part of one: a prompt may say “your” and 你的.
+"""
 
 
 def placeholders(plan: LaunchPlan) -> Iterator[str]:

@@ -82,6 +82,8 @@ class PrlApp(CalmEnd):
         self._feeds: dict[str, RunFeed] = {}
         self.watched: RunFolder | None = watch
         """The run that was looked at last."""
+        self.runs_text = ""
+        """What the list of runs shows only runs with; it outlives a look at one of them."""
         self.pane_shares: dict[tuple[str, str], Shares] = {}
         """What somebody gave the watch screen's panes, by class of terminal width and height."""
         self._drawn = 0.0
@@ -380,13 +382,14 @@ class PrlApp(CalmEnd):
         self._ask_which(list(commands.presets(self, self.screen)), t("a preset by name …"), typed)
 
     def _ask_which(self, actions: list[SystemCommand], hint: str = "", typed: str = "") -> None:
+        from prl_tui.tui import commands
         from prl_tui.tui.palette import Palette
 
         def chosen(action: SystemCommand | None) -> None:
             if action is not None:
                 action.callback()
 
-        self.push_screen(Palette(actions, hint, typed), chosen)
+        self.push_screen(Palette(actions, commands.further(self), hint, typed), chosen)
 
     def action_ask_leave(self) -> None:
         """Leave, after a question where that loses changed settings; runs go on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
@@ -41,10 +41,23 @@ def presets(app: PrlApp, screen: Screen[object]) -> Iterable[SystemCommand]:
     for recipe in app.catalog.recipes.values():
         for preset in recipe.presets:
             yield SystemCommand(
-                t("preset {name}", name=f"{recipe.name}/{preset}"),
+                _title(recipe.name, preset),
                 "",  # the name alone fills the line
                 lambda r=recipe.name, p=preset: _choose(app, screen, r, p),
             )
+
+
+def _title(recipe: str, preset: str) -> str:
+    return t("preset {name}", name=f"{recipe}/{preset}")
+
+
+def further(app: PrlApp) -> Mapping[str, str]:
+    """Action → words that find it beside its name: of a preset its title and its recipe's heading, in every language."""
+    return {
+        _title(recipe.name, name): f"{recipe.data.title.en} {recipe.data.title.zh} {preset.title.en} {preset.title.zh}"
+        for recipe in app.catalog.recipes.values()
+        for name, preset in recipe.presets.items()
+    }
 
 
 def _actions(app: PrlApp, node: Widget, seen: set[str]) -> Iterable[SystemCommand]:

@@ -207,6 +207,7 @@ class Launching:
                 self._starting = False
             if not smoke:  # its record has the short lengths; only one that passes gives the full ones back
                 session.keep(config, folder.path)
+            self._app.runs_text = ""  # the new run may not have it, and is looked for in the list
             self._app.call_later(self._app.open_run, folder)
 
         self._app.beside.do("launch", work, finishes=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
@@ -22,17 +22,27 @@ TITLE = 30
 class ActionList(Rows, can_focus=False):
     """The actions that the text fits; the cursor is moved from the input above."""
 
-    def __init__(self, actions: Sequence[SystemCommand]) -> None:
+    def __init__(self, actions: Sequence[SystemCommand], further: Mapping[str, str]) -> None:
         super().__init__(id="actions")
         self._every = self.actions = actions
+        self._further = further
 
     def narrow(self, text: str) -> None:
-        """Only those in whose name or explanation all words stand."""
+        """Only those in whose name, explanation or further words all words stand, those that need no further ones first."""
         words = text.lower().split()
-        self.actions = [one for one in self._every if all(word in f"{one.title} {one.help}".lower() for word in words)]
+
+        def fits(said: str) -> bool:
+            return all(word in said.lower() for word in words)
+
+        named = [one for one in self._every if fits(f"{one.title} {one.help}")]
+        others = [one for one in self._every if one not in named and fits(f"{one.title} {one.help} {self._of(one)}")]
+        self.actions = [*named, *others]
         self.cursor = 0
         self.rows_changed()
         self.refresh()
+
+    def _of(self, one: SystemCommand) -> str:
+        return self._further.get(one.title, "")
 
     def count(self) -> int:
         """Actions, or the one line that says that none fits."""
@@ -77,16 +87,21 @@ class Palette(TypingDialog["SystemCommand | None"]):
         Binding("pagedown", "page(1)", show=False, priority=True),
     ]
 
-    def __init__(self, actions: Sequence[SystemCommand], hint: str = "", typed: str = "") -> None:
-        """`hint`: what is looked for, where it is not any action; `typed`: the name's first letters."""
+    def __init__(
+        self, actions: Sequence[SystemCommand], further: Mapping[str, str], hint: str = "", typed: str = ""
+    ) -> None:
+        """`further`: title → words that find it and are not shown; `hint`: what is looked for, where it is not any action.
+
+        `typed`: the name's first letters.
+        """
         super().__init__()
-        self._actions, self._hint, self._typed = actions, hint, typed
+        self._actions, self._further, self._hint, self._typed = actions, further, hint, typed
 
     def compose(self) -> ComposeResult:
         """An input over the list."""
         with Vertical(classes="dialog"):
             yield Input(self._typed, placeholder=self._hint or t("an action by name …"))
-            yield ActionList(self._actions)
+            yield ActionList(self._actions, self._further)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Each keystroke narrows the list."""

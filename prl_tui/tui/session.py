@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prl_tui.core import checks
+from prl_tui.core import checks, engine
 from prl_tui.core import plan as plans
 from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, resolve
@@ -75,6 +75,11 @@ class Verdict:
         known = {(finding.code, finding.message) for finding in self.report.findings}
         found = _checked(self.config, self.facts).findings
         return tuple(finding for finding in found if (finding.code, finding.message) not in known)
+
+    @property
+    def absent(self) -> list[str]:
+        """Packages of the engine that the training environment here lacks: a warning, and a launch's probe fails by it."""
+        return engine.absent(self.config, self.facts) if self.facts is not None else []
 
     @cached_property
     def plan(self) -> LaunchPlan:

@@ -15,7 +15,7 @@ from prl_tui.core import checks
 from prl_tui.core.config import RunConfig, Source, from_environment, resolve
 from prl_tui.core.findings import Facts
 from tests.built_in import RECIPES
-from tests.export.scripts import Bench, script
+from tests.export.scripts import Bench, Outcome, script
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 _scripts: dict[str, str] = {}
 
 
-def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
-    """The script's verdict: the launcher was started; otherwise one line says why."""
+ROUNDED = {"batch-rounds-down", "total-batch-rounds-down"}
+
+
+def ran(bench: Bench, config: RunConfig, env: dict[str, str]) -> Outcome:
+    """What the config's script does; where it does not start the launcher, one line says why."""
     own = {name: config.text(name) for name in config.changed()}
     key = f"{config.recipe.name}/{config.preset}/{own}"
     outcome = bench.run(_scripts.setdefault(key, script(config)), **env)
@@ -36,14 +39,24 @@ def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
         *warned, error = outcome.err.splitlines()
         assert error.startswith("error: ")
         assert all(line.startswith("warning: ") for line in warned), outcome.err
-    return outcome.argv is not None
+    return outcome
+
+
+def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
+    """The script's verdict."""
+    return ran(bench, config, env).argv is not None
 
 
 def agree(bench: Bench, config: RunConfig, env: dict[str, str]) -> None:
     """Of batches and GPUs; which flags a picked generation knows is judged before there is a script."""
     report = checks.check(from_environment(config, env))
     errors = [finding.code for finding in report.findings if finding.severity == "error"]
-    assert started(bench, config, env) is (set(errors) <= {"flag-unknown"}), (env, errors)
+    outcome = ran(bench, config, env)
+    assert (outcome.argv is not None) is (set(errors) <= {"flag-unknown"}), (env, errors)
+    if outcome.argv is not None:
+        rounds = not ROUNDED.isdisjoint(finding.code for finding in report.findings)
+        assert outcome.err.count("is rounded down to") == rounds, (env, outcome.err)
+        assert not rounds or f" to {report.batch.global_batch}: " in outcome.err
 
 
 def values(**strategies: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, str]]:
@@ -138,6 +151,54 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
 def test_swift_grpo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str], stack: str) -> None:
     config = resolve(RECIPES["swift-grpo"], "colocate-4gpu")
     agree(shared, config.with_values({"stack": stack}, Source.SET) if stack else config, env)
+
+
+VLM, SFT = "vlm-sft", "minionerec-sft/eight-gpu"
+
+
+def whose_files_are_there(source: str) -> RunConfig:
+    """A preset whose patterns match one file anywhere."""
+    name, _, preset = source.partition("/")
+    patterns = [field.key for field in RECIPES[name].fields if field.glob]
+    return resolve(RECIPES[name], preset).with_values(dict.fromkeys(patterns, "/bin/sh"), Source.SET)
+
+
+@pytest.mark.parametrize(
+    ("source", "env", "told"),
+    [
+        (VLM, {"PRL_BATCH_SIZE": "7", "PRL_NPROC_PER_NODE": "4"}, "PRL_BATCH_SIZE=7 is rounded down to 4: 1 on each of 4"),
+        (VLM, {"PRL_BATCH_SIZE": "8", "PRL_NPROC_PER_NODE": "4"}, ""),
+        (VLM, {"PRL_BATCH_SIZE": "3", "PRL_NPROC_PER_NODE": "4"}, ""),
+        (VLM, {"PRL_BATCH_SIZE": "7", "PRL_NPROC_PER_NODE": "1"}, ""),
+        (VLM, {"PRL_BATCH_SIZE": "10", "PRL_NPROC_PER_NODE": "2", "PRL_NNODES": "2"}, " down to 8: 2 on each of 4"),
+        (SFT, {"PRL_BATCH_SIZE": "1000"}, "PRL_BATCH_SIZE=1000 is rounded down to 896: 16 × 7 × 8"),
+        (SFT, {"PRL_BATCH_SIZE": "1024"}, ""),
+        (SFT, {"PRL_BATCH_SIZE": "1024", "PRL_NPROC_PER_NODE": "6"}, " down to 960: 16 × 10 × 6"),
+        (SFT, {"PRL_MICRO_BATCH_SIZE": "3"}, " down to 1008: 3 × 42 × 8"),
+        (SFT, {"PRL_BATCH_SIZE": "15"}, ""),
+    ],
+)  # fmt: skip
+def test_a_script_tells_a_batch_that_the_trainer_rounds_down(
+    shared: Bench, source: str, env: dict[str, str], told: str
+) -> None:
+    config = whose_files_are_there(source)
+    agree(shared, config, env)
+    outcome = ran(shared, config, env)
+    warnings = [line for line in outcome.err.splitlines() if "rounded" in line]
+    assert len(warnings) == bool(told)
+    assert told in outcome.err
+    if outcome.argv is not None:
+        agree(shared, from_environment(config, env), {})
+
+
+@pytest.mark.slow
+@given(
+    st.sampled_from([VLM, SFT]),
+    values(PRL_BATCH_SIZE=st.integers(1, 200), PRL_NPROC_PER_NODE=st.integers(1, 8), PRL_NNODES=st.integers(1, 3)),
+)
+@settings(max_examples=60)
+def test_scripts_round_a_batch_as_core_does(shared: Bench, source: str, env: dict[str, str]) -> None:
+    agree(shared, whose_files_are_there(source), env)
 
 
 @pytest.mark.slow

@@ -255,6 +255,23 @@ def test_a_control_character_cannot_forge_a_line(standard: str, bench: Bench) ->
     assert "\x1b" not in outcome.out
 
 
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize(
+    "value", ["a\nb", "a\tb c", "a\r\nb", "\x1b[2Jx", "\x7f\x01", "中\n文", 'it\'s\n"x" \\ $y', "-\n&", "\n"]
+)
+def test_a_value_with_control_characters_is_told_as_readable_text(
+    standard: str, bench: Bench, value: str, locale: str
+) -> None:
+    """It was bash's own quoting of the whole sentence: `error: $'PRL_NUM_GENERATIONS needs … a\\nb'`."""
+    outcome = bench.run(standard, PRL_NUM_GENERATIONS=value, LC_ALL=locale)
+    [line] = outcome.err.splitlines()
+    assert line.startswith("error: PRL_NUM_GENERATIONS needs a whole number")
+    assert line.endswith(f": {i18n.visible(value)}")
+    shown = bench.run(standard, PRL_MODEL=f"m{value}", LC_ALL=locale)
+    assert shown.shown["model"][0] == f"m{i18n.visible(value)}".strip()
+    assert f"m{value}" in (shown.argv or [])
+
+
 def test_sh_hands_over_to_bash(standard: str, bench: Bench) -> None:
     assert bench.run(standard, shell="sh").argv == list(plan.build(config()).argv)
 

@@ -135,8 +135,13 @@ def test_the_placeholders_of_every_built_in_preset_are_named_and_nothing_else(so
 
 @pytest.mark.parametrize("value", [
     "path_to_model", "PATH_TO_MODEL", "/path_to_model", "/data/path_to_checkpoint/last", "path-to-model", "./path/to",
-    "hf::your-name/set", "<path_to_model>", "<your_file>.py", "--model=path_to_model", "runs/xxx", "xxx", "XXXX/train.py", "xxx.jsonl",
-    r"C:\path\to\train.py",
+    "hf::your-name/set", "<path_to_model>", "<your_file>.py", "--model=path_to_model", "runs/xxx", "xxx", "XXXX/train.py",
+    "xxx.jsonl", r"C:\path\to\train.py", "[your model]", "(your model)", "<your model>", "{your model}", "`your_model`",
+    "`your model`", "「your_model」", "“your model”", "【your-model】", "【你的模型】", "「你的模型路径」", "（你的模型）",
+    "/data/你的模型/x", "/your/path", "your/path/x.py", "/data/<your model>/x.py", "--model=[your model]", "[path_to_model]",
+    "(path/to/model)", "“/path/to/model”", "《path/to》", "[xxx]", "「xxx」", "path_to_the_file", "path-to-your-data",
+    "PATH_TO_LLAMA", "path_to_checkpoints", "path_to_base_model", "path_to", "“xxx”", "path_to_model1",
+    "/data/path_to_weights.pt", "x=（xxx）",
 ])  # fmt: skip
 def test_what_guides_write_for_a_person_s_own_is_a_placeholder(value: str) -> None:
     assert held(TORCHRUN.with_values({"script": value}, Source.SET)) == {"script"}
@@ -145,7 +150,9 @@ def test_what_guides_write_for_a_person_s_own_is_a_placeholder(value: str) -> No
 @pytest.mark.parametrize("value", [
     "/data/mypath/total/yours.py", "shortest_path_to_goal.py", "/data/xpath_to_json/train.py", "path_tokens.py",
     "path/tools/train.py", "/data/paths_to_try/x.py", "path_total/x.py", "yourself.py", "xxxl/train.py", "max-xxx.py",
-    "xx/train.py", "axxx",
+    "xx/train.py", "axxx", "/data/path_to_rome", "path_to_rome/train.py", "path-to-victory.py", "/data/path_to_modeling", "path_to_datable",
+    "/data/yours/path", "yours/x", "tour/your.py", "say your mind (not your model) now", "把你的答案写在最后", "你的任务是（回答）",
+    "answer in your/their words", "[your", "my [model]", "(youth model)", "path_together/x.py", "model (v2)", "[x]", "「模型」",
 ])  # fmt: skip
 def test_a_value_of_ones_own_is_no_placeholder(value: str) -> None:
     assert held(TORCHRUN.with_values({"script": value}, Source.SET)) == set()
@@ -158,6 +165,24 @@ def test_json_has_text_and_losses(cli: Callable[..., object]) -> None:
     assert data["text"].endswith("/path/to/x.py\n")
     assert any("/path/to/x.py" in loss for loss in data["losses"])
     assert result.err.count("! ") == len(data["losses"])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["bash", "command", "toml", "env"])
+def test_export_tells_what_check_warns_of(cli: Callable[..., object], name: str) -> None:
+    asked = ("export", "vlm-sft", "--format", name, "--json")
+    assert json.loads(cli(*asked).out)["warnings"] == []  # type: ignore[attr-defined]
+    told = "A total batch of 7 on 2 processes is 3 each: really 6 samples a step."
+    result = cli(*asked, "--set", "batch_size=7")
+    data = json.loads(result.out)  # type: ignore[attr-defined]
+    assert data["warnings"] == [told]
+    assert result.err.splitlines() == [f"! {told}", *(f"! {loss}" for loss in data["losses"])]  # type: ignore[attr-defined]
+
+
+def test_a_warning_is_told_once_beside_errors(cli: Callable[..., object]) -> None:
+    wrong = ("--set", "batch_size=7", "--set", "node_rank=3", "--allow-errors")
+    result = cli("export", "vlm-sft", "--format", "command", *wrong)
+    assert result.err.count("really 6 samples") == 1  # type: ignore[attr-defined]
+    assert result.err.count("✗ ") >= 1  # type: ignore[attr-defined]
 
 
 def test_a_format_that_cannot_carry_a_recipe_says_why_and_is_not_offered() -> None:

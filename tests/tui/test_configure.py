@@ -9,11 +9,11 @@ import pytest
 from textual import events
 
 from prl_tui.core import wordlist
-from prl_tui.core.config import Source
+from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts, Finding, Fix
 from prl_tui.machine import facts
 from prl_tui.tui.screens.configure import ConfigureScreen
-from prl_tui.tui.session import Session
+from prl_tui.tui.session import Session, Verdict
 from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.settings_form import SettingsForm
@@ -787,6 +787,22 @@ async def test_another_preset_and_another_folder_are_looked_at_anew(app, gate):
         await shows(pilot, place.verdict, "… looking at this box")
         gate.set()
         await wait_for(pilot, lambda: "errors on this box" in text_of(place.verdict), "the count")
+
+
+@pytest.mark.parametrize("height", [3, 40])
+@pytest.mark.parametrize(
+    ("versions", "environment", "promised"),
+    [({}, "environment x: torch 2.8.0", False), ({"ms-swift": "4.2.0"}, "environment x", True), ({}, "", True)],
+)
+def test_no_launch_is_promised_where_the_engine_is_missing(recipes, height, versions, environment, promised):
+    """`l` probes first, and then refused with the reason what the head had promised."""
+    config = resolve(recipes.recipes["swift-dpo"], "lora-1gpu")
+    verdict = Verdict(config, Facts(versions=versions, environment=environment))
+    assert verdict.can_launch
+    head = lines(verdict, 76, height)[0]
+    assert ("can launch here" in head.text) is promised
+    assert ("no ms-swift here" in head.text) is not promised
+    assert head.role == ("good" if promised else "warning")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -60,7 +60,7 @@ async def test_what_covers_the_screen_says_what_closes_it(app, spoken, words, na
     long = "\n".join(f"rank {rank}  main.py:{rank}" for rank in range(60))
     dialogs = {
         "Help": lambda: Help(long, wide=True),
-        "Palette": lambda: Palette([]),
+        "Palette": lambda: Palette([], {}),
         "AskText": lambda: AskText("?", ""),
     }
     async with app().run_test(size=(80, 24)) as pilot:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from textual.widgets._toast import Toast
 
 from prl_tui.core import wordlist
+from prl_tui.core.config import resolve
+from prl_tui.i18n import set_language
 from prl_tui.tui.cells import wrap
 from prl_tui.tui.screens.dialogs import Help
 from prl_tui.tui.screens.export import ExportScreen
-from prl_tui.tui.widgets.form_words import about_field
+from prl_tui.tui.widgets.form_row import closed, opened
+from prl_tui.tui.widgets.form_words import about_field, label_width
+from prl_tui.tui.widgets.line_editor import LineEditor
 from tests.tui.driving import configure, screen, text_of, wait_for
 
 SIZES = [(80, 24), (99, 30), (110, 24), (120, 40), (150, 30), (160, 45)]
@@ -40,6 +44,26 @@ def test_every_help_is_whole_or_ends_in_an_ellipsis_and_the_key_for_all(recipes,
             assert whole or shown.endswith("… ?"), (recipe.name, field.key, shown)
             if len(wrap(wordlist.about(field), width)) < 3 and cell_len(field.override) <= width:
                 assert field.override in shown, shown  # the variable is told nowhere else on this screen
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [46, 50, 54, 59, 60, 62, 76])
+def test_no_label_touches_its_value(recipes, width, language):
+    """One of 20 letters, “helpful reward model”, did in a form of 54 cells."""
+    set_language(language)
+    try:
+        for recipe in recipes.recipes.values():
+            config = resolve(recipe, next(iter(recipe.presets)))
+            for field in recipe.fields:
+                row = "".join(text for text, _ in closed(config, config, field.key, "", width))
+                assert cell_len(row) <= width
+                before = set_cell_size(row, label_width(width) + 2)
+                assert before.endswith(" ")
+                assert before.strip() == str(field.label) or cell_len(str(field.label)) >= label_width(width)
+                typed = "".join(text for text, _ in opened(field, LineEditor("x" * 90), width))
+                assert cell_len(typed[: typed.index("x" * 9)].rstrip()) < label_width(width) + 2
+    finally:
+        set_language("en")
 
 
 async def test_help_begins_with_all_of_the_settings_own(app):

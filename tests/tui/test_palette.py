@@ -8,9 +8,10 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
+from prl_tui import i18n
 from prl_tui.core.findings import Facts
 from prl_tui.machine import paths
-from prl_tui.tui.palette import Palette
+from prl_tui.tui.palette import ActionList, Palette
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.screens.runs import RunsScreen
 from tests.tui.driving import click_text, configure, screen, sees, type_text, wait_for
@@ -160,6 +161,46 @@ async def test_a_preset_is_found_by_its_name_from_the_list_of_presets(app, size)
         await wait_for(pilot, lambda: place.session.config.preset == "standard-4gpu", "the preset")
         assert place.session.config.recipe.name == "prl-grpo"
         await wait_for(pilot, lambda: place.form.has_focus, "the form again")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("name", "preset"),
+    [
+        ("ms-swift", "swift-dpo/lora-1gpu"),
+        ("强化", "minionerec-rl/eight-gpu"),
+        ("minionerec 快", ""),
+        ("快速测试", "prl-grpo/quick-test"),
+        ("high throughput", "prl-grpo/high-throughput-4gpu"),
+    ],
+)
+async def test_a_preset_is_found_by_its_heading_and_its_title_in_either_language(app, language, name, preset):
+    i18n.set_language(language)
+    try:
+        async with app("demo", "two-ranks").run_test(size=SMALL) as pilot:
+            await configure(pilot)
+            await pilot.press("p", "slash")
+            await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the presets")
+            await type_text(pilot, name)
+            await wait_for(pilot, lambda: typed(pilot) == name, "the text")
+            found = pilot.app.screen.query_one(ActionList).actions
+            assert bool(found) is bool(preset)
+            assert not preset or found[0].title.partition(" ")[2] == preset
+    finally:
+        i18n.set_language("en")
+
+
+async def test_what_has_the_words_in_its_name_comes_first(app):
+    async with app().run_test(size=SMALL) as pilot:
+        await configure(pilot)
+        await pilot.press("colon")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, Palette), "the palette")
+        rows = pilot.app.screen.query_one(ActionList)
+        rows.narrow("quick")
+        assert [one.title for one in rows.actions] == ["preset prl-grpo/quick-test"]
+        rows.narrow("test")
+        titles = [f"{one.title} {one.help}" for one in rows.actions]
+        assert ["test" in title for title in titles] == sorted(("test" in title for title in titles), reverse=True)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 45)])

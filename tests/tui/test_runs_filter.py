@@ -7,6 +7,7 @@ import pytest
 from prl_tui.machine import paths
 from prl_tui.runs.folder import RunFolder
 from prl_tui.tui.screens.configure import ConfigureScreen
+from prl_tui.tui.screens.runs import RunsScreen
 from prl_tui.tui.screens.watch import WatchScreen
 from prl_tui.tui.widgets.key_line import KeyLine
 from prl_tui.tui.widgets.run_list import RunFinder
@@ -112,6 +113,33 @@ async def test_the_list_says_that_it_has_the_newest_only_and_a_search_reads_all(
         await pilot.press("slash", *"two-ranks")
         await wait_for(pilot, lambda: ids(place) == ["bbbbb1"], "an older one")
         await wait_for(pilot, lambda: "Runs · 1 of 4 with “two-ranks”" in text_of(place.rows), "how many")
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_the_text_outlives_a_look_at_a_run(app, many, monkeypatch, size):
+    monkeypatch.setattr("prl_tui.tui.screens.runs.MOST", 2)  # what fits may be older than those that are read first
+    async with app().run_test(size=size) as pilot:
+        place = await runs_screen(pilot)
+        await wait_for(pilot, lambda: len(ids(place)) == 2, "the newest runs")
+        await pilot.press("slash", *"demo")
+        await wait_for(pilot, lambda: ids(place) == ["bbbbb1", "bbbbb2"], "what fits")
+        await pilot.press("down", "enter", "enter")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, WatchScreen), "the run")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, RunsScreen), "the list again")
+        again = pilot.app.screen
+        assert again is not place
+        await wait_for(pilot, lambda: ids(again) == ["bbbbb1", "bbbbb2"], "what fits, still")
+        assert "Runs · 2 of 4 with “demo”" in text_of(again.rows)
+        assert again._here().id == "bbbbb2"
+        assert not again.query(RunFinder)
+        await pilot.press("c")
+        await wait_for(pilot, lambda: isinstance(pilot.app.screen, ConfigureScreen), "the form")
+        third = await runs_screen(pilot)
+        await wait_for(pilot, lambda: ids(third) == ["bbbbb1", "bbbbb2"], "what fits, from the form too")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: len(ids(third)) == 4, "all runs")
+        assert pilot.app.runs_text == ""
 
 
 async def test_the_app_opens_on_the_list_of_a_folder_that_was_named(app, many, tmp_path):

@@ -75,7 +75,8 @@ class RunsScreen(Place):
             self.query_one(TopBar).say(str(root))
         self._memory = Memory()
         self._overviews = overview.Overviews(root)
-        self._most = MOST
+        self.rows.text = self.prl.runs_text
+        self._most = 0 if self.rows.text else MOST
         self._looking = threading.Lock()
         self.rows.wanted = self.prl.watched.id if self.prl.watched is not None else ""
         self.set_focus(self.rows)

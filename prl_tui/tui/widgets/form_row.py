@@ -52,7 +52,7 @@ def opened(field: Field, editor: LineEditor, width: int) -> list[Piece]:
 def closed(config: RunConfig, base: RunConfig, key: str, severity: str, width: int) -> list[Piece]:
     """The row of a field: what `config` has of it beside what `base`, the preset, has; `severity` of its worst finding."""
     field, cells = config.recipe.by_key[key], label_width(width)
-    value_width = max(10, min(22, width - cells - 24)) if width < 62 else max(18, min(30, width - 44))
+    value_width = max(9, min(21, width - cells - 24)) if width < 62 else max(17, min(29, width - 45))
     text, mark = config.text(key), _mark(config, base, key)
     if cell_len(text) > value_width:  # a long text takes what the mark leaves
         room = width - cells - 3 - sum(cell_len(piece) for piece, _ in mark)
@@ -65,7 +65,7 @@ def closed(config: RunConfig, base: RunConfig, key: str, severity: str, width: i
 
 
 def _label(field: Field, cells: int) -> list[Piece]:
-    return [("  ", ""), (fit(str(field.label), cells), "")]
+    return [("  ", ""), (fit(str(field.label), cells - 1) + " ", "")]
 
 
 def _mark(config: RunConfig, base: RunConfig, key: str) -> list[Piece]:

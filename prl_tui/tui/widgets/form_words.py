@@ -67,8 +67,8 @@ def clicked(editor: LineEditor, width: int, cell: int) -> int:
 
 
 def label_width(width: int) -> int:
-    """Cells of a setting's name in a form of that width."""
-    return 20 if width < 60 else 22
+    """Cells of a setting's name in a form of that width, with the blank between it and its value."""
+    return 21 if width < 60 else 23
 
 
 def group_word(group: Group) -> str:

@@ -85,7 +85,7 @@ class RunList(Rows):
 
     def narrow(self, text: str) -> None:
         """Show the runs in whose recipe, preset, state, id or folder a text stands; all of them for none."""
-        self.text = text.strip().lower()
+        self.text = cast("PrlApp", self.app).runs_text = text.strip().lower()
         self._fill()
         self.moved()
 

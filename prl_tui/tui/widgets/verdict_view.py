@@ -13,6 +13,7 @@ from textual.message import Message
 from prl_tui.core import words
 from prl_tui.core.findings import ORDER, Finding, Fix
 from prl_tui.i18n import nt, t
+from prl_tui.lists import listed
 from prl_tui.tui.cells import fit, wrap
 from prl_tui.tui.session import Verdict
 from prl_tui.tui.widgets.rows import Piece, Rows
@@ -186,7 +187,7 @@ def _head_role(verdict: Verdict) -> str:
         return "error"
     if verdict.looking:
         return "warning" if verdict.report.count("warning") else "good"
-    return "good" if verdict.can_launch else "warning"
+    return "good" if verdict.can_launch and not verdict.absent else "warning"
 
 
 def _head(verdict: Verdict) -> str:
@@ -198,6 +199,8 @@ def _head(verdict: Verdict) -> str:
         return f"{ok}   {t('… looking at this box')}"
     if verdict.facts is None:
         return text
+    if verdict.can_launch and verdict.absent:  # no error, for it may lie where nobody looked; no promise either
+        return f"{text} · {t('no {names} here', names=listed(verdict.absent))}"
     if verdict.can_launch:
         return f"{text} · {t('can launch here')}"
     errors = sum(finding.severity == "error" for finding in verdict.here)
