@@ -3,7 +3,9 @@
 What judged them: ms-swift 4.6.0's own argument classes (tests/swift/test_swift_needs.py asks them again), and the sources of
 MiniOneRec at 81b4ba9: `sft.py` uses an `original_vocab_size` that it never defines once freeze_LLM is true; `rl.py` loads the
 embeddings from ada_path and the recommender from cf_path for the two rewards that need them. What a run on the CPU takes,
-ms-swift 4.6.0 with transformers 5.19.0 and accelerate 1.15.0 said (tests/swift/test_swift_cpu.py asks them again).
+ms-swift 4.6.0 with transformers 5.19.0 and accelerate 1.15.0 said (tests/swift/test_swift_cpu.py asks them again), and for the
+stages DeepSpeed 0.19.8 beside them: zero0 and zero2 ran with two processes, zero3 with one; with two it stopped, and so did
+zero3_offload.
 """
 
 from __future__ import annotations
@@ -56,6 +58,9 @@ REFUSED = [
       for name in SWIFT),
     *((name, {**CPU, "attn_impl": "flash_attn"}, "attn_impl", "With use_cpu=true, attn_impl=sdpa is needed.")
       for name in SWIFT),
+    *((name, {**CPU, "nproc_per_node": 2, "deepspeed": stage}, "deepspeed",
+       f"With deepspeed={stage} and use_cpu=true, nproc_per_node=1 is needed.")
+      for name in SWIFT for stage in ("zero3", "zero3_offload")),
     *((name, {**ALONE, "ddp_backend": backend}, "ddp_backend",
        "With launcher=swift and nproc_per_node=1 and nnodes=1, ddp_backend must not be set.")
       for name in SWIFT[:3] for backend in ("nccl", "gloo")),
@@ -175,6 +180,7 @@ def test_where_one_field_breaks_two_needs_a_way_out_meets_both() -> None:
 @pytest.mark.parametrize("values", [
     {**CPU, "ddp_backend": "gloo"}, {**CPU, "ddp_backend": None}, {**CPU, "attn_impl": "sdpa"}, {"ddp_backend": "nccl"},
     {**CPU, **ALONE, "cuda_visible_devices": None}, {**ALONE, "launcher": "torchrun", "ddp_backend": "nccl"},
+    {**CPU, "nproc_per_node": 1, "deepspeed": "zero3"}, {**CPU, "deepspeed": "zero2"}, {"deepspeed": "zero3"},
     {"launcher": "swift", "ddp_backend": "gloo"}, {**CPU, "torch_dtype": "float16"}, {**CPU, "torch_dtype": "bfloat16"},
 ])  # fmt: skip
 @pytest.mark.parametrize("name", SWIFT)

@@ -146,6 +146,16 @@ def test_the_way_to_the_cpu_takes_what_needs_gpus_along(
     assert checks.check(one.with_values(changes, Source.FIX), bare).ok
 
 
+@pytest.mark.parametrize(("source", "stage"), [("swift-sft/full-8gpu", None), ("swift-grpo/colocate-8gpu", "zero2")])
+def test_the_way_to_the_cpu_keeps_the_processes_and_gives_up_what_stops_several(source: str, stage: str | None) -> None:
+    one, bare = config(source, deepspeed="zero3"), Facts(node_gpus=0)
+    [finding] = of("node-without-gpu", one, bare)
+    changes = finding.fixes[0].changes
+    assert changes["deepspeed"] == stage
+    assert "nproc_per_node" not in changes
+    assert checks.check(one.with_values(changes, Source.FIX), bare).ok
+
+
 def test_the_way_to_the_cpu_gives_up_packing_which_flash_attention_is_for() -> None:
     one, bare = config("swift-sft/lora-4gpu", packing=True, attn_impl="flash_attn"), Facts(node_gpus=0)
     [finding] = of("node-without-gpu", one, bare)
