@@ -46,7 +46,7 @@ def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]
         changed = report.config.with_values(fix.changes, Source.FIX)
         made = _errors(_report(changed, facts, stack_name, ways_out=False, advised=False)) - now
         if any(map(report.config.wrong, fix.changes)):  # what a value needs is told only once it can be read
-            made = {error for error in made if error[0] != needs.CODE}
+            made = {error for error in made if error[0] not in needs.codes(report.config.recipe)}
         verdict = not made
         known.append((fix, verdict))
         return verdict

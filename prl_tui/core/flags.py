@@ -73,29 +73,33 @@ def _unknown(plan: LaunchPlan, version: str) -> Iterator[Finding]:
 def _unknown_to(plan: LaunchPlan, chosen: Stack, span: tuple[str, str], back: tuple[Fix, ...]) -> Iterator[Finding]:
     """Flags that no version of the stack takes: errors; those that not every one takes: warnings."""
     lacking = [(arg, flag, life, version) for arg, flag, life in _judged(plan) if (version := life.lacking(*span))]
-    whole = _whole(plan, chosen, span, [(_key(plan, arg), life) for arg, _, life, _ in lacking])
+    mended = _whole(plan.config, span, [(_key(plan, arg), life) for arg, _, life, _ in lacking])
+    changes = {key: value for one in mended.values() for key, value in one.items()}
+    all_known = all(_key(plan, arg) in mended for arg, *_ in lacking) and not any(_mode_missing(plan, chosen, ()))
     for argument, flag, life, version in lacking:
         key, why = _key(plan, argument), _why(flag, life, version)
+        whole = (_fix(plan.config, changes),) if key in mended else ()
         if life.known_between(*span):
             message = t("Not every version of {stack} knows {flag}.", stack=chosen.said, flag=flag)
             yield Finding("flag-unknown-to-some", "warning", key, message, why, whole)
         else:
             message = t("{stack} does not know {flag}.", stack=chosen.said, flag=flag)
-            yield Finding("flag-unknown", "error", key, message, why, (*whole, *back))
+            fixes = (*whole, *back) if all_known else (*back, *whole)  # first what leaves no error
+            yield Finding("flag-unknown", "error", key, message, why, fixes)
 
 
-def _whole(plan: LaunchPlan, chosen: Stack, span: tuple[str, str], lacking: list[tuple[str, Life]]) -> tuple[Fix, ...]:
-    """What makes all of these flags known at once, or nothing: one less that still stops every rank is no way out."""
-    each = [_changes(plan.config, key, life) for key, life in lacking]
-    whole = {key: value for changes in each for key, value in changes.items()}
-    heirs = [
-        LIVES[flag]
-        for key in whole
-        if (flag := plan.config.recipe.by_key[key].flag) in LIVES and whole[key] is not None
-    ]
-    if not all(each) or any(heir.lacking(*span) for heir in heirs) or any(_mode_missing(plan, chosen, ())):
-        return ()
-    return (_fix(plan.config, whole),) if whole else ()
+def _whole(config: RunConfig, span: tuple[str, str], lacking: list[tuple[str, Life]]) -> dict[str, dict[str, Any]]:
+    """Field → what makes its flag known, for all of these that can be; the others stay, each with its own sentence."""
+    each = {key: changes for key, life in lacking if (changes := _changes(config, key, life))}
+    return {
+        key: changes for key, changes in each.items() if not any(_lacks(config, span, *one) for one in changes.items())
+    }
+
+
+def _lacks(config: RunConfig, span: tuple[str, str], key: str, value: object) -> bool:
+    """Whether a field would be given to a stack some version of which does not take it."""
+    life = LIVES.get(config.recipe.by_key[key].flag)
+    return value is not None and life is not None and bool(life.lacking(*span))
 
 
 def _own_stack(config: RunConfig) -> tuple[Fix, ...]:

@@ -5,24 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from prl_tui.core import values
-from prl_tui.core.config import RunConfig
+from prl_tui.core.config import RunConfig, Source
 from prl_tui.core.findings import Finding, Fix
 from prl_tui.core.recipe import Field, Need, Recipe, Text
 from prl_tui.core.steps import EPOCHS, MAX_STEPS
+from prl_tui.core.value import replace
 from prl_tui.i18n import t
 
-CODE = "needed"
 ANY = "*"
 """In a condition: whatever the field is set to."""
 
 
 def findings(config: RunConfig, wanted: Iterable[Need]) -> Iterator[Finding]:
     """Each of these needs that holds now and is not met."""
-    for need in wanted:
-        if any(map(config.wrong, (need.field, *need.instead, *need.where))):
-            continue  # said already, with its way out
-        if _holds(config, need) and not _met(config, need):
-            yield _finding(config, need)
+    unmet = _unmet(config, wanted)
+    for need in unmet:
+        found = _finding(config, need)
+        rivals = [other for other in unmet if other is not need and other.field == need.field]
+        yield _without_halves(config, found, rivals) if rivals else found
+
+
+def codes(recipe: Recipe) -> frozenset[str]:
+    """The codes of what a recipe's needs find."""
+    return frozenset(need.code for need in of(recipe))
+
+
+def _unmet(config: RunConfig, wanted: Iterable[Need]) -> list[Need]:
+    """Those that hold and are not met; what is wrong by itself is said already, with its way out."""
+    return [
+        need
+        for need in wanted
+        if not any(map(config.wrong, (need.field, *need.instead, *need.where)))
+        and _holds(config, need)
+        and not _met(config, need)
+    ]
+
+
+def _without_halves(config: RunConfig, found: Finding, rivals: Iterable[Need]) -> Finding:
+    """Only the ways out that meet what else is asked of the same field, where there are any."""
+    whole = tuple(fix for fix in found.fixes if not _unmet(config.with_values(fix.changes, Source.FIX), rivals))
+    return replace(found, fixes=whole or found.fixes)
 
 
 def of(recipe: Recipe) -> tuple[Need, ...]:
@@ -54,6 +76,11 @@ def of_itself(need: Need) -> bool:
     return set(need.where) == {need.field} and need.severity == "error"
 
 
+def others(need: Need) -> tuple[str, ...]:
+    """The fields of the condition, without the one that is asked for where that stands there too."""
+    return tuple(key for key in need.where if key != need.field) or tuple(need.where)
+
+
 def _holds(config: RunConfig, need: Need) -> bool:
     return all(
         config.value(key) not in (None, (), "") and (wanted == ANY or _says(config, key, wanted))
@@ -63,6 +90,8 @@ def _holds(config: RunConfig, need: Need) -> bool:
 
 def _met(config: RunConfig, need: Need) -> bool:
     value = config.value(need.field)
+    if need.unset:
+        return value in (None, (), "")
     if value in (None, (), "") or (need.positive and value <= 0):
         return any(config.value(key) not in (None, (), "") for key in need.instead)
     return not need.values or any(_says(config, need.field, wanted) for wanted in need.values)
@@ -76,19 +105,23 @@ def _says(config: RunConfig, key: str, text: str) -> bool:
 
 def _finding(config: RunConfig, need: Need) -> Finding:
     by_key = config.recipe.by_key
-    said = t(" and ").join(f"{key}={config.text(key)}" for key in need.where)
+    said = t(" and ").join(f"{key}={config.text(key)}" for key in others(need))
     wanted = t(" or ").join((need.field, *need.instead))
     if of_itself(need):
         message = t("{said} does not work; {value} does.", said=said, value=need.values[0])
+    elif need.unset:
+        message = t("With {said}, {wanted} must not be set.", said=said, wanted=need.field)
     elif need.values:
         message = t("With {said}, {wanted} is needed.", said=said, wanted=f"{need.field}={need.values[0]}")
     else:
         message = t("With {said}, {wanted} must be set.", said=said, wanted=wanted)
-    return Finding(CODE, need.severity, _at(need), message, str(need.why), tuple(_ways_out(config, need, by_key)))
+    return Finding(need.code, need.severity, _at(need), message, str(need.why), tuple(_ways_out(config, need, by_key)))
 
 
 def _at(need: Need) -> str:
     """The field to be filled in; where another's value is meant, the one that does not go with it."""
+    if need.field in need.where:
+        return need.field
     return need.field if not need.values and not need.positive else next(iter(need.where))
 
 
@@ -96,8 +129,12 @@ def _ways_out(config: RunConfig, need: Need, by_key: dict[str, Field]) -> Iterat
     """The value that is needed; then without what needs it: the preset's, or else its default, or not set."""
     if need.values:
         yield _to(config, by_key[need.field], need.values[0])
+    if need.unset or (need.field in need.where and not of_itself(need) and not by_key[need.field].required):
+        yield _to(config, by_key[need.field], None)
     for key, wanted in need.where.items():
         field = by_key[key]
+        if need.unset and field.type != "choice":
+            continue  # other counts of processes are another run
         if key == need.field or (wanted == ANY and field.default is not None):
             continue
         default = _before(config, field) if wanted != ANY else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from prl_tui.core import fixes, repairs
+from prl_tui.core import fixes, needs, repairs
 from prl_tui.core.assess import Case, assess
 from prl_tui.core.config import RunConfig
 from prl_tui.core.devices import read
@@ -14,6 +14,8 @@ from prl_tui.core.space import DEVICES
 from prl_tui.core.value import replace
 
 NO_GPU = "node-without-gpu"
+ENGINES = ("use_vllm", "use_lmdeploy")
+SERVER = "vllm_server_"
 HIDDEN = ("devices-none", "processes-exceed-gpus")
 """What a list that hides every GPU breaks where processes need some."""
 
@@ -40,19 +42,39 @@ def _asks(config: RunConfig, finding: Finding) -> bool:
 
 def _way_out(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[str, Any]]]) -> Fix | None:
     """The field for the CPU, and with it whatever else it takes until no rule is broken; None where nothing does."""
-    changes = {config.recipe.data.cpu: True, **_without_engines(config)}
+    changes = _settled(config, {config.recipe.data.cpu: True, **_without_engines(config)})
     changed = repairs.applied(config, changes)
     case, asked = judge(changed)
     if asked or assess(case).errors or any(setting.problem for setting in changed.settings.values()):
         more = fixes.search(changed, judge)
         if not more:
             return None
-        changes |= more[0].changes
+        changes = _settled(config, {**changes, **more[0].changes})
     return fixes.as_fix(config, changes)
 
 
+def _settled(config: RunConfig, changes: dict[str, Any]) -> dict[str, Any]:
+    """The changes, and those that the recipe's needs ask for once these are made; none of these is taken back."""
+    part = config.recipe.part("nproc_per_node")
+    wanted = [need for need in config.recipe.data.needs if need.severity == "error"]
+    for _ in wanted:
+        unmet = needs.findings(repairs.applied(config, changes), wanted)
+        ways = [fix.changes for found in unmet for fix in found.fixes]
+        ways.sort(key=lambda way: part in way)  # fewer processes are another batch
+        more = next((way for way in ways if changes.keys().isdisjoint(way)), None)
+        if more is None:
+            break
+        changes = {**changes, **more}
+    return changes
+
+
 def _without_engines(config: RunConfig) -> dict[str, Any]:
-    """What generates on this job's own GPUs cannot go on without them; a server elsewhere can."""
-    if "vllm_mode" in config.settings and config.value("vllm_mode") == "server":
+    """No engine generates: this job's own needs its GPUs, and a server gets the weights from one by NCCL.
+
+    Source: `VLLMClient.init_communicator` of ms-swift 3.5 to 4.6, vLLM's PyNcclCommunicator.
+    """
+    if not any(key in config.settings and config.value(key) for key in ENGINES):
         return {}
-    return {key: False for key in ("use_vllm", "use_lmdeploy") if key in config.settings and config.value(key)}
+    changes: dict[str, Any] = {key: False for key in ENGINES if key in config.settings and config.value(key)}
+    server = [key for key in config.settings if key.startswith(SERVER) and config.value(key) is not None]
+    return {**changes, **dict.fromkeys(server)}

@@ -147,9 +147,13 @@ class Need(Value, kw_only=True):
     """Fields of which one does as well."""
     positive: bool = False
     """The field is a whole number that counts as set only above 0."""
+    unset: bool = False
+    """The other way round: the field must not be set."""
     why: Text
     """What happens otherwise, and where that is known from."""
     severity: Literal["error", "warning"] = "error"
+    code: str = "needed"
+    """The finding's code."""
 
 
 class Anchor(Value):

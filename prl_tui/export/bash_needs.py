@@ -49,6 +49,8 @@ def _test(plan: LaunchPlan, need: Need) -> str:
 
     holds = _all(given(key) if text == needs.ANY else equal(key, text) for key, text in need.where.items())
     field = given(need.field)
+    if need.unset:
+        return _all((holds, field))
     if need.positive and field == _YES:
         field = _YES if (plan.config.number(need.field) or 0) > 0 else _NO
     elif need.positive and field != _NO:
@@ -104,7 +106,9 @@ def _sentence(plan: LaunchPlan, need: Need) -> str:
     """The message of `core.needs`, by the variables that a person sets."""
     by_key = plan.config.recipe.by_key
     said = t(" and ").join(
-        by_key[key].override + (f"={text}" if text != needs.ANY else "") for key, text in need.where.items()
+        by_key[key].override + (f"={text}" if text != needs.ANY else "")
+        for key, text in need.where.items()
+        if key in needs.others(need)
     )
     wanted = t(" or ").join(by_key[key].override for key in (need.field, *need.instead))
     if needs.of_itself(need) and need.values:
@@ -113,4 +117,6 @@ def _sentence(plan: LaunchPlan, need: Need) -> str:
         return t(
             "With {said}, {wanted} is needed.", said=said, wanted=f"{by_key[need.field].override}={need.values[0]}"
         )
+    if need.unset:
+        return t("With {said}, {wanted} must not be set.", said=said, wanted=wanted)
     return t("With {said}, {wanted} must be set.", said=said, wanted=wanted)

@@ -114,7 +114,10 @@ def test_every_error_of_a_stack_that_the_form_picked_has_the_recipe_s_own_as_its
     config = GRPO.with_values({"stack": "swift-3.12"}, Source.SET)
     found = [one for one in checks.check(config).findings if one.severity == "error"]
     assert {one.code for one in found} == {"flag-unknown", "vllm-mode-missing"}
-    assert {fix.label for one in found for fix in one.fixes} == {"back to the recipe's own rules"}
+    assert {one.fixes[0].label for one in found} == {"back to the recipe's own rules"}
+    assert {fix.label for one in found for fix in one.fixes[1:]} == {
+        "leave out generation workers, leave out LMDeploy, leave out tuning"
+    }
     assert checks.check(config.with_values(found[-1].fixes[0].changes, Source.FIX)).ok
 
 
@@ -147,16 +150,21 @@ def of_versions(config: RunConfig, stack: str) -> list[Finding]:
 
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("source", SWIFT)
-def test_what_is_left_out_for_a_stack_makes_every_flag_known_and_changes_nothing(source: str, stack: str) -> None:
+def test_what_is_left_out_for_a_stack_makes_all_flags_known_that_can_be_and_changes_nothing(
+    source: str, stack: str
+) -> None:
     config = resolve(RECIPES[source.partition("/")[0]], source.partition("/")[2])
     same = {
         "tuner_type": "lora", "train_type": "lora", "use_lmdeploy": False,
         "num_infer_workers": config.value("nproc_per_node"),  # its engines are where colocate has them
+        "vllm_tensor_parallel_size": 1,
     }  # fmt: skip
     for finding in of_versions(config, stack):
         for fix in finding.fixes:
             assert {key: config.value(key) for key in fix.changes} == {key: same[key] for key in fix.changes}
-            assert of_versions(config.with_values(fix.changes, Source.FIX), stack) == []
+            left = of_versions(config.with_values(fix.changes, Source.FIX), stack)
+            assert finding.field not in {one.field for one in left}
+            assert not any(one.fixes for one in left), "one way out mends all that can be"
 
 
 @pytest.mark.parametrize(("source", "stack", "changes", "label"), [
@@ -177,23 +185,27 @@ def test_a_flag_that_says_what_the_stack_does_without_it_can_be_left_out(
     assert checks.check(config.with_values(changes, Source.FIX), stack_name=stack).ok
 
 
-@pytest.mark.parametrize(("source", "stack", "changes"), [
-    ("swift-sft/full-8gpu", "swift-3.5", {}),  # without the flag it would be LoRA
-    ("swift-sft/full-8gpu", "swift-3.12", {}),
-    ("swift-grpo/colocate-4gpu", "swift-3.4", {}),  # one generation worker, not four
-    ("swift-grpo/colocate-4gpu", "swift-3.4", {"vllm_mode": None, "use_vllm": False, "vllm_tensor_parallel_size": 2}),
-    ("swift-rm/lora-1gpu", "swift-3.4", {"center_rewards_coefficient": 0.1}),
-    ("prl-grpo/standard-4gpu", "swift-3.5", {"use_lmdeploy": True, "use_vllm": None}),
-    ("prl-grpo/standard-4gpu", "swift-3.6", {"num_infer_workers": 2}),
-    ("prl-grpo/standard-4gpu", "swift-3.12", {}),  # vllm_mode would still be missing
+@pytest.mark.parametrize(("source", "stack", "changes", "stay"), [
+    ("swift-sft/full-8gpu", "swift-3.5", {}, {"tuner_type"}),  # without the flag it would be LoRA
+    ("swift-sft/full-8gpu", "swift-3.12", {}, {"tuner_type"}),
+    ("swift-grpo/colocate-4gpu", "swift-3.4", {}, {"vllm_mode"}),  # one generation worker, not four
+    ("swift-grpo/colocate-4gpu", "swift-3.4", {"vllm_mode": None, "use_vllm": False, "vllm_tensor_parallel_size": 2},
+     {"vllm_tensor_parallel_size"}),
+    ("swift-rm/lora-1gpu", "swift-3.4", {"center_rewards_coefficient": 0.1}, {"center_rewards_coefficient"}),
+    ("prl-grpo/standard-4gpu", "swift-3.5", {"use_lmdeploy": True, "use_vllm": None}, {"use_lmdeploy"}),
+    ("prl-grpo/standard-4gpu", "swift-3.6", {"num_infer_workers": 2}, {"num_infer_workers"}),
+    ("prl-grpo/standard-4gpu", "swift-3.12", {}, {"use_vllm"}),  # which wants a vllm_mode
+    ("swift-grpo/colocate-2gpu", "swift-3.5", {"num_generations_eval": 4}, {"num_generations_eval"}),
 ])  # fmt: skip
-def test_a_flag_without_which_the_run_would_be_another_has_no_such_way_out(
-    source: str, stack: str, changes: dict[str, object]
+def test_a_flag_without_which_the_run_would_be_another_stays_and_keeps_no_way_out_from_the_rest(
+    source: str, stack: str, changes: dict[str, object], stay: set[str]
 ) -> None:
     config = resolve(RECIPES[source.partition("/")[0]], source.partition("/")[2]).with_values(changes, Source.SET)
     found = of_versions(config, stack)
-    assert found
-    assert not any(one.fixes for one in found)
+    assert {one.field for one in found if not one.fixes} == stay
+    for fix in [fix for one in found for fix in one.fixes]:
+        left = of_versions(config.with_values(fix.changes, Source.FIX), stack)
+        assert {one.field for one in left} == stay
 
 
 BOTH = """

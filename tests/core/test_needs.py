@@ -2,7 +2,10 @@
 
 What judged them: ms-swift 4.6.0's own argument classes (tests/swift/test_swift_needs.py asks them again), and the sources of
 MiniOneRec at 81b4ba9: `sft.py` uses an `original_vocab_size` that it never defines once freeze_LLM is true; `rl.py` loads the
-embeddings from ada_path and the recommender from cf_path for the two rewards that need them.
+embeddings from ada_path and the recommender from cf_path for the two rewards that need them. What a run on the CPU takes,
+ms-swift 4.6.0 with transformers 5.19.0 and accelerate 1.15.0 said (tests/swift/test_swift_cpu.py asks them again), and for the
+stages DeepSpeed 0.19.8 beside them: zero0 and zero2 ran with two processes, zero3 with one; with two it stopped, and so did
+zero3_offload.
 """
 
 from __future__ import annotations
@@ -20,13 +23,19 @@ from tests.built_in import RECIPES
 
 
 def config(name: str, **values: object) -> RunConfig:
+    if name == "swift-grpo" and "use_cpu" in values:
+        values = {**NO_VLLM, **values}
     return resolve(RECIPES[name], RECIPES[name].data.default_preset).with_values(values, Source.SET)
 
 
 def needed(of: RunConfig) -> list[Finding]:
-    return [finding for finding in checks.check(of).findings if finding.code == "needed"]
+    return [finding for finding in checks.check(of).findings if finding.code in needs.codes(of.recipe)]
 
 
+SWIFT = ("swift-sft", "swift-dpo", "swift-rm", "swift-grpo")
+NO_VLLM = {"use_vllm": False, "vllm_mode": None}
+CPU = {"use_cpu": True, "cuda_visible_devices": None}
+ALONE = {"launcher": "swift", "nproc_per_node": 1, "cuda_visible_devices": "0", "gradient_accumulation_steps": 16}
 REFUSED = [
     ("minionerec-sft", {"freeze_LLM": "True"}, "freeze_LLM", "freeze_LLM=True does not work; False does."),
     ("minionerec-rl", {"reward_type": "semantic"}, "ada_path", "With reward_type=semantic, ada_path must be set."),
@@ -45,6 +54,19 @@ REFUSED = [
      "With vllm_server_host=10.0.0.2 and use_vllm=true, vllm_mode=server is needed."),
     ("swift-grpo", {"vllm_server_base_url": "http://10.0.0.2:8000"}, "vllm_server_base_url",
      "With vllm_server_base_url=http://10.0.0.2:8000 and use_vllm=true, vllm_mode=server is needed."),
+    *((name, {**CPU, "ddp_backend": "nccl"}, "ddp_backend", "With use_cpu=true, ddp_backend=gloo is needed.")
+      for name in SWIFT),
+    *((name, {**CPU, "attn_impl": "flash_attn"}, "attn_impl", "With use_cpu=true, attn_impl=sdpa is needed.")
+      for name in SWIFT),
+    *((name, {**CPU, "nproc_per_node": 2, "deepspeed": stage}, "deepspeed",
+       f"With deepspeed={stage} and use_cpu=true, nproc_per_node=1 is needed.")
+      for name in SWIFT for stage in ("zero3", "zero3_offload")),
+    *((name, {**ALONE, "ddp_backend": backend}, "ddp_backend",
+       "With launcher=swift and nproc_per_node=1 and nnodes=1, ddp_backend must not be set.")
+      for name in SWIFT[:3] for backend in ("nccl", "gloo")),
+    *(("swift-grpo", {**ALONE, **NO_VLLM, "ddp_backend": backend}, "ddp_backend",
+       "With launcher=swift and nproc_per_node=1 and nnodes=1 and use_vllm=false, ddp_backend must not be set.")
+      for backend in ("nccl", "gloo")),
 ]  # fmt: skip
 
 
@@ -133,3 +155,44 @@ def test_a_recipe_of_ones_own_whose_default_is_no_pass_has_a_way_out(config_dir:
     (found,) = needed(own)
     assert [fix.changes for fix in found.fixes] == [{"num_epochs": 1}]
     assert needed(own.with_values(found.fixes[0].changes, Source.FIX)) == []
+
+
+@pytest.mark.parametrize(("values", "ways"), [
+    ({"ddp_backend": "nccl"}, [{"ddp_backend": "gloo"}, {"ddp_backend": None}, {"use_cpu": None}]),
+    ({"attn_impl": "flash_attn"}, [{"attn_impl": "sdpa"}, {"attn_impl": None}, {"use_cpu": None}]),
+])  # fmt: skip
+def test_on_the_cpu_what_needs_gpus_is_replaced_or_left_out(
+    values: dict[str, object], ways: list[dict[str, object]]
+) -> None:
+    (found,) = needed(config("swift-sft", **CPU, **values))
+    assert [fix.changes for fix in found.fixes] == ways
+    assert found.code == ("backend-on-cpu" if "ddp_backend" in values else "attention-on-cpu")
+
+
+def test_where_one_field_breaks_two_needs_a_way_out_meets_both() -> None:
+    """gloo is right for the CPU and as wrong as nccl for a process that no torchrun starts."""
+    one = config("swift-sft", **{**ALONE, **CPU}, ddp_backend="nccl")
+    found = needed(one)
+    assert [finding.code for finding in found] == ["backend-of-one", "backend-on-cpu"]
+    assert [[fix.changes for fix in finding.fixes] for finding in found] == [[{"ddp_backend": None}]] * 2
+
+
+@pytest.mark.parametrize("values", [
+    {**CPU, "ddp_backend": "gloo"}, {**CPU, "ddp_backend": None}, {**CPU, "attn_impl": "sdpa"}, {"ddp_backend": "nccl"},
+    {**CPU, **ALONE, "cuda_visible_devices": None}, {**ALONE, "launcher": "torchrun", "ddp_backend": "nccl"},
+    {**CPU, "nproc_per_node": 1, "deepspeed": "zero3"}, {**CPU, "deepspeed": "zero2"}, {"deepspeed": "zero3"},
+    {"launcher": "swift", "ddp_backend": "gloo"}, {**CPU, "torch_dtype": "float16"}, {**CPU, "torch_dtype": "bfloat16"},
+])  # fmt: skip
+@pytest.mark.parametrize("name", SWIFT)
+def test_what_runs_on_the_cpu_or_through_torchrun_has_no_finding(name: str, values: dict[str, object]) -> None:
+    assert needed(config(name, **values)) == []
+
+
+def test_an_exported_script_refuses_nccl_on_the_cpu_too() -> None:
+    text = bash.export(build(config("swift-sft", **CPU))).text
+    assert "With PRL_USE_CPU=true, PRL_DDP_BACKEND=gloo is needed." in text
+
+
+def test_grpo_with_vllm_makes_itself_a_group_of_one() -> None:
+    """ms-swift 4.6.0: `RLHFArguments._init_grpo` calls `set_default_ddp_config` where use_vllm is on."""
+    assert needed(config("swift-grpo", **ALONE, ddp_backend="nccl")) == []

@@ -117,10 +117,52 @@ def test_without_a_list_of_gpus_only_the_field_for_the_cpu_changes() -> None:
     assert [(fix.changes, fix.label) for fix in finding.fixes] == [({"use_cpu": True}, "on the CPU – → true")]
 
 
-def test_a_server_that_generates_elsewhere_stays() -> None:
-    one = config("swift-grpo/colocate-4gpu", vllm_mode="server", vllm_server_host="a")
+def test_a_server_that_generates_elsewhere_goes_too() -> None:
+    """It gets the weights by NCCL from a GPU: `VLLMClient.init_communicator` of ms-swift 4.6.0."""
+    one = config("swift-grpo/colocate-4gpu", vllm_mode="server", vllm_server_host="a", vllm_server_port=8001)
     [finding] = of("node-without-gpu", one, Facts(node_gpus=0))
-    assert set(finding.fixes[0].changes) == {"use_cpu", "cuda_visible_devices"}
+    changes = finding.fixes[0].changes
+    assert {key for key, value in changes.items() if value is None} == {
+        "cuda_visible_devices", "vllm_mode", "vllm_server_host", "vllm_server_port",
+    }  # fmt: skip
+    assert (changes["use_cpu"], changes["use_vllm"]) == (True, False)
+    assert checks.check(one.with_values(changes, Source.FIX), Facts(node_gpus=0)).ok
+
+
+@pytest.mark.parametrize("source", ON_CPU)
+@pytest.mark.parametrize(("values", "asked"), [
+    ({"ddp_backend": "nccl", "launcher": "torchrun"}, {"ddp_backend": "gloo"}),
+    ({"attn_impl": "flash_attn"}, {"attn_impl": "sdpa"}),
+    ({"ddp_backend": "nccl", "launcher": "swift", "nproc_per_node": 1, "gradient_accumulation_steps": 8},
+     {"ddp_backend": None}),
+])  # fmt: skip
+def test_the_way_to_the_cpu_takes_what_needs_gpus_along(
+    source: str, values: dict[str, object], asked: dict[str, object]
+) -> None:
+    one, bare = config(source, **values), Facts(node_gpus=0)
+    [finding] = of("node-without-gpu", one, bare)
+    changes = finding.fixes[0].changes
+    assert asked.items() <= changes.items()
+    assert checks.check(one.with_values(changes, Source.FIX), bare).ok
+
+
+@pytest.mark.parametrize(("source", "stage"), [("swift-sft/full-8gpu", None), ("swift-grpo/colocate-8gpu", "zero2")])
+def test_the_way_to_the_cpu_keeps_the_processes_and_gives_up_what_stops_several(source: str, stage: str | None) -> None:
+    one, bare = config(source, deepspeed="zero3"), Facts(node_gpus=0)
+    [finding] = of("node-without-gpu", one, bare)
+    changes = finding.fixes[0].changes
+    assert changes["deepspeed"] == stage
+    assert "nproc_per_node" not in changes
+    assert checks.check(one.with_values(changes, Source.FIX), bare).ok
+
+
+def test_the_way_to_the_cpu_gives_up_packing_which_flash_attention_is_for() -> None:
+    one, bare = config("swift-sft/lora-4gpu", packing=True, attn_impl="flash_attn"), Facts(node_gpus=0)
+    [finding] = of("node-without-gpu", one, bare)
+    assert finding.fixes[0].changes == {
+        "use_cpu": True, "attn_impl": "sdpa", "packing": None, "cuda_visible_devices": None,
+    }  # fmt: skip
+    assert checks.check(one.with_values(finding.fixes[0].changes, Source.FIX), bare).ok
 
 
 @pytest.mark.parametrize("source", ["prl-grpo/standard-4gpu", "minionerec-rl", "vlm-sft"])
