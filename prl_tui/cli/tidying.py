@@ -12,7 +12,7 @@ from prl_tui.cli.streams import print_json
 from prl_tui.i18n import nt, t, visible
 from prl_tui.lists import sentence
 from prl_tui.machine import paths
-from prl_tui.runs import overview, store, sweep
+from prl_tui.runs import errand, overview, store, sweep
 from prl_tui.runs.sweep import Orphans, Swept
 
 
@@ -32,13 +32,22 @@ def clean(args: argparse.Namespace) -> int:
     count = sum(len(one.processes) for one in found)
     question = nt("End this process? [y/N] ", "End these {n} processes? [y/N] ", count)
     refused = "" if args.yes else _refusal(question, t("nothing was ended; --yes ends them."))
-    swept = [] if refused else [sweep.end(one, on_left=_tell_left) for one in found]
+    swept = [] if refused else _end(found)
     if args.json:
         told = {"orphans": [_data(one) for one in found], "swept": [_result(one) for one in swept], "notes": notes}
         print_json(told, None)
     if refused:
         raise CommandError(refused)
     return _told(swept)
+
+
+def _end(found: Sequence[Orphans]) -> list[Swept]:
+    try:
+        return [sweep.end(one, on_left=_tell_left) for one in found]
+    except KeyboardInterrupt:
+        errand.hand_over("sweep", [one.folder for one in found])
+        print(t("What these runs have left behind is still being ended, without you."), file=sys.stderr)
+        raise
 
 
 def _told(swept: Sequence[Swept]) -> int:

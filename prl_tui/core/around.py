@@ -43,15 +43,37 @@ def _violations(config: RunConfig, seen: devices.Devices, on_node: int) -> list[
     needs_gpu = assess.needs_gpu(config)
     found = [one for one in layout.reading(seen, needs_gpu) if needs_gpu or one.code not in NEEDED]
     nproc, count = config.number("nproc_per_node"), seen.count
-    if needs_gpu and nproc is not None and count is not None and count < nproc <= on_node:
+    if needs_gpu and nproc is not None and count is not None and 0 < count < nproc <= on_node:
         found.append(broken("processes-exceed-gpus", "nproc_per_node", nproc=nproc, gpus=count))
     return found
 
 
 def _own(config: RunConfig, facts: Facts) -> tuple[Fix, ...]:
     """A list of the config's own, of GPUs that are there; not where a scheduler shared them out."""
-    count = config.number("nproc_per_node") or 1
-    if "SLURM_JOB_ID" in facts.inherited or not 0 < count <= (facts.node_gpus or 0):
+    count = min(config.number("nproc_per_node") or 1, facts.node_gpus or 0)
+    if "SLURM_JOB_ID" in facts.inherited or count < 1:
         return ()
-    gpus = ",".join(map(str, range(count)))
+    free = _idle(facts)[:count]
+    if len(free) < count:
+        return ()
+    gpus = ",".join(map(str, free))
     return (Fix({KEY: gpus}, t("use GPU {gpus}", gpus=gpus)),)
+
+
+def _idle(facts: Facts) -> list[int]:
+    """The node's whole GPUs that work, those that nobody uses first; of MIG instances a process sees one only."""
+    if facts.gpus is None:
+        return list(range(facts.node_gpus or 0))
+    whole = [gpu for gpu in facts.gpus if not gpu.fault and not gpu.slices]
+    whole.sort(key=lambda gpu: bool(gpu.busy_with or gpu.claimed_by))
+    return [gpu.index for gpu in whole]
+
+
+def left_on_node(config: RunConfig, facts: Facts) -> int | None:
+    """How many GPUs the node has for a config that asks for more than it has: those that the list around it shows."""
+    given, on_node = facts.inherited.get(VISIBLE), facts.node_gpus
+    if given is None or not on_node or KEY not in config.settings or config.value(KEY) is not None:
+        return on_node
+    shown = devices.read(given, on_node, facts.node_uuids).count
+    nproc = config.number("nproc_per_node")
+    return shown if shown and nproc is not None and nproc > on_node else on_node

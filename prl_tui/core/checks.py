@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from prl_tui.core import advice, assess, engine, flags, hub_paths, missing, needs, splits, strategies, wandb, wordlist
@@ -36,7 +36,8 @@ def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]
     """The findings without the fixes that would make an error that is not there now, whatever they mend."""
     if not any(finding.fixes for finding in report.findings):
         return report.findings
-    now = _errors(report)
+    asked = needs.codes(report.config.recipe)
+    now = _errors(report, asked)
     known: list[tuple[Fix, bool]] = []  # several findings share a way out
 
     def sound(fix: Fix) -> bool:
@@ -44,9 +45,9 @@ def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]
             if other.changes == fix.changes:
                 return verdict
         changed = report.config.with_values(fix.changes, Source.FIX)
-        made = _errors(_report(changed, facts, stack_name, ways_out=False, advised=False)) - now
+        made = _errors(_report(changed, facts, stack_name, ways_out=False, advised=False), asked) - now
         if any(map(report.config.wrong, fix.changes)):  # what a value needs is told only once it can be read
-            made = {error for error in made if error[0] not in needs.codes(report.config.recipe)}
+            made = {error for error in made if error[0] not in asked}
         verdict = not made
         known.append((fix, verdict))
         return verdict
@@ -57,8 +58,13 @@ def _sound(report: Report, facts: Facts, stack_name: str) -> tuple[Finding, ...]
     )
 
 
-def _errors(report: Report) -> set[tuple[str, str]]:
-    return {(finding.code, finding.field) for finding in report.findings if finding.severity == "error"}
+def _errors(report: Report, asked: Set[str]) -> set[tuple[str, str, str]]:
+    """The errors, each once; of those with a code in `asked` several stand at one field, with a sentence each."""
+    return {
+        (finding.code, finding.field, finding.message if finding.code in asked else "")
+        for finding in report.findings
+        if finding.severity == "error"
+    }
 
 
 def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool, advised: bool = True) -> Report:
@@ -146,7 +152,12 @@ def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, asse
     stack = assess.stack_of(config, stack_name, facts.stack)
     seen, idle, _ = _through_files(config, facts)
     rows, val_rows = splits.train_rows(seen, stack, facts.rows), splits.val_rows(seen, stack, facts)
-    return stack, assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle, facts.node_uuids)
+    on_node = facts.node_gpus
+    if on_node and facts.inherited.get(advice.VISIBLE) is not None:
+        from prl_tui.core import around
+
+        on_node = around.left_on_node(config, facts)
+    return stack, assess.case(seen, stack, on_node, rows, val_rows, idle, facts.node_uuids)
 
 
 _NONE: frozenset[str] = frozenset()

@@ -81,9 +81,20 @@ def others(need: Need) -> tuple[str, ...]:
     return tuple(key for key in need.where if key != need.field) or tuple(need.where)
 
 
+def by_itself(field: Field) -> str:
+    """What the program takes where it is not given the field, as far as the recipe says it; a switch is off then."""
+    if field.unset is not None:
+        return values.show(field, field.unset)
+    return "false" if field.type == "bool" else ""
+
+
+def _is_empty(config: RunConfig, key: str) -> bool:
+    return config.value(key) in (None, (), "")
+
+
 def _holds(config: RunConfig, need: Need) -> bool:
     return all(
-        config.value(key) not in (None, (), "") and (wanted == ANY or _says(config, key, wanted))
+        not _is_empty(config, key) if wanted == ANY else _says(config, key, wanted)
         for key, wanted in need.where.items()
     )
 
@@ -91,24 +102,30 @@ def _holds(config: RunConfig, need: Need) -> bool:
 def _met(config: RunConfig, need: Need) -> bool:
     value = config.value(need.field)
     if need.unset:
-        return value in (None, (), "")
-    if value in (None, (), "") or (need.positive and value <= 0):
-        return any(config.value(key) not in (None, (), "") for key in need.instead)
-    return not need.values or any(_says(config, need.field, wanted) for wanted in need.values)
+        return _is_empty(config, need.field)
+    if need.values and any(_says(config, need.field, wanted) for wanted in need.values):
+        return True
+    if _is_empty(config, need.field) or (need.positive and value <= 0):
+        return not all(_is_empty(config, key) for key in need.instead)
+    return not need.values
 
 
 def _says(config: RunConfig, key: str, text: str) -> bool:
-    """A field has the value that this text is; 0.5 and 5e-1 are one number."""
+    """A field has the value that this text is, or the program takes that; 0.5 and 5e-1 are one number."""
     field, value = config.recipe.by_key[key], config.value(key)
+    if _is_empty(config, key):
+        return text == by_itself(field)
     return values.show(field, value) == text or (field.type == "float" and values.parse(field, text)[0] == value)
 
 
 def _finding(config: RunConfig, need: Need) -> Finding:
     by_key = config.recipe.by_key
-    said = t(" and ").join(f"{key}={config.text(key)}" for key in others(need))
+    said = t(" and ").join(f"{key}={config.text(key) or by_itself(by_key[key])}" for key in others(need))
     wanted = t(" or ").join((need.field, *need.instead))
     if of_itself(need):
         message = t("{said} does not work; {value} does.", said=said, value=need.values[0])
+    elif need.unset and need.severity == "warning":
+        message = t("With {said}, {wanted} is better left out.", said=said, wanted=need.field)
     elif need.unset:
         message = t("With {said}, {wanted} must not be set.", said=said, wanted=need.field)
     elif need.values:

@@ -55,12 +55,12 @@ def _way_out(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping
 
 def _settled(config: RunConfig, changes: dict[str, Any]) -> dict[str, Any]:
     """The changes, and those that the recipe's needs ask for once these are made; none of these is taken back."""
-    part = config.recipe.part("nproc_per_node")
+    counts = {config.recipe.part("nproc_per_node"), "nnodes"}
     wanted = [need for need in config.recipe.data.needs if need.severity == "error"]
     for _ in wanted:
         unmet = needs.findings(repairs.applied(config, changes), wanted)
         ways = [fix.changes for found in unmet for fix in found.fixes]
-        ways.sort(key=lambda way: part in way)  # fewer processes are another batch
+        ways.sort(key=lambda way: not counts.isdisjoint(way))  # fewer processes are another batch
         more = next((way for way in ways if changes.keys().isdisjoint(way)), None)
         if more is None:
             break

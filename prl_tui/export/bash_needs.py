@@ -45,7 +45,8 @@ def _test(plan: LaunchPlan, need: Need) -> str:
         return (_YES if plan.config.text(key) else _NO) if key in kept else _given(by_key[key])
 
     def equal(key: str, text: str) -> str:
-        return (_YES if plan.config.text(key) == text else _NO) if key in kept else _equal(by_key[key], text)
+        given_or_not = plan.config.text(key) or needs.by_itself(by_key[key])
+        return (_YES if given_or_not == text else _NO) if key in kept else _equal(by_key[key], text)
 
     holds = _all(given(key) if text == needs.ANY else equal(key, text) for key, text in need.where.items())
     field = given(need.field)
@@ -68,8 +69,10 @@ def _given(field: Field) -> str:
 
 
 def _equal(field: Field, text: str) -> str:
-    """A test that a field's value is shown as this text."""
+    """A test that a field's value is shown as this text, or the program takes that where it has none."""
     name = name_of(field.key)
+    if text == needs.by_itself(field):
+        return f"[[ -z ${name} || ${name} == {literal(text)} ]]"
     if field.type == "float":  # 0.5 and 5e-1 are one number
         same = f'! less "${name}" {text} && ! less {text} "${name}"'
         return f"{{ [[ -n ${name} ]] && {same}; }}" if values.is_decimal(text) else _NO

@@ -19,20 +19,25 @@ _NOUNS = (
     "vision|weights?|your"
 )
 """What a guide's `path_to_` goes on with; `path_to_rome` is somebody's own."""
+_ZH_NOUNS = "模型|基座|奖励|数据|路径|目录|文件|检查点|权重|输出|项目|脚本|配置"
+_WHOLE, _OVER = r"(?:^|[/\\=])", r"(?=$|[/\\])"
+"""Where a value or a part of a path begins, and where it ends."""
 _SHAPES = (
     rf"{_BEGINS}path[/\\_-]to{_ENDS}",
-    rf"{_BEGINS}path[_-]to[_-](?:{_NOUNS})(?![a-z])",
+    rf"{_BEGINS}path[_-]to[_-](?:[a-z]+[_-])?(?:{_NOUNS})(?![a-z])",
     rf"{_BEGINS}(?-i:PATH[_-]TO[_-][A-Z])",
     rf"{_BEGINS}your[_-]\w",
     rf"{_BEGINS}x{{3,}}{_ENDS}",
     r"(?:^|[/\\])your[/\\]\w",
-    r"[/\\]你的",
-    rf"""(?:^|[/\\=:,"'])[{_OPENS}]\s*(?:your\s+\w|你的)[^{_CLOSES}]{{0,40}}[{_CLOSES}]""",
+    rf"{_WHOLE}[你您]的(?:{_ZH_NOUNS})[^{_CLOSES}/\\\s，。]{{0,12}}{_OVER}",
+    rf"{_WHOLE}your\s+(?:{_NOUNS}){_OVER}",
+    rf"{_WHOLE}[{_OPENS}]\s*(?:your\s+\w|[你您]的)[^{_CLOSES}]{{0,40}}[{_CLOSES}]{_OVER}",
+    rf"{_WHOLE}<[^<>]{{0,20}}(?:path|model|dir|data|file|ckpt|checkpoint)[^<>]{{0,20}}>{_OVER}",
 )
 _PLACEHOLDER = re.compile("|".join(_SHAPES), re.IGNORECASE)
 """A word, or a part of a path, that stands in guides for a person's own: /path/to/model, path_to_model, your_model_path, runs/xxx.
 
-With blanks only between brackets or quotes that are a whole value, or a whole part of one: a prompt may say “your” and 你的.
+With blanks only where that is a whole value, or a whole part of a path: a prompt may say “your” and 你的.
 """
 
 

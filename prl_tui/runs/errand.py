@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from prl_tui.machine.child import python_argv
-from prl_tui.runs import stop, sweep
+from prl_tui.runs import sweep
 from prl_tui.runs.folder import RunFolder
 
 What = Literal["stop", "sweep"]
 
-_SPARE = 30.0
-"""Seconds over the graces of a stop until this gives up: what hangs in the kernel is not to be waited for."""
+_WITHIN = 30.0
+"""Seconds in which the app that leaves has let go of the run's lock."""
 
 
 def hand_over(what: What, folders: Iterable[RunFolder]) -> None:
@@ -33,16 +33,9 @@ def hand_over(what: What, folders: Iterable[RunFolder]) -> None:
             )
 
 
-def see_through(folder: RunFolder) -> None:
-    """Wait for the end of a stop that was asked for; go on with it where nobody else is at it."""
-    until = time.monotonic() + stop.Grace().total + _SPARE
-    while not stop.wait(folder, 0.5) and time.monotonic() < until:
-        stop.take_over(folder, by="prl-tui")
-
-
 def end_orphans(folder: RunFolder) -> None:
     """End what a run has left behind, once nobody else is at it."""
-    until = time.monotonic() + _SPARE
+    until = time.monotonic() + _WITHIN
     while time.monotonic() < until:
         for one in sweep.find(folder.path.parent):
             if one.id == folder.id:
@@ -54,4 +47,8 @@ def end_orphans(folder: RunFolder) -> None:
 def main(words: list[str]) -> None:
     """What, and the run's folder; started by `hand_over`."""
     what, path = words
-    (see_through if what == "stop" else end_orphans)(RunFolder(Path(path)))
+    folder = RunFolder(Path(path))
+    if what == "stop":
+        sweep.see_through(folder, by="prl-tui")
+    else:
+        end_orphans(folder)

@@ -27,6 +27,9 @@ Why = Literal["lost", "ended", "removed"]
 
 _TURN = 0.05
 
+_SPARE = 30.0
+"""Seconds over the graces of a stop until nobody waits any more: what hangs in the kernel is not to be waited for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
@@ -70,16 +73,24 @@ def find(root: Path) -> list[Orphans]:
 def end(orphans: Orphans, grace: Grace | None = None, on_left: Callable[[int], None] | None = None) -> Swept:
     """End them: as a stop does where the run has its record, else TERM, then KILL. Looks again before each signal.
 
-    Blocks for up to the graces and a few seconds more. `on_left` hears how many are left whenever that changes.
+    Blocks for up to the graces and a few seconds more, also where somebody else is at it already. `on_left` hears how
+    many are left whenever that changes.
     """
     grace = grace or Grace()
     if orphans.why == "lost":
-        stop.stop(orphans.folder, grace, by="sweep")
+        if stop.stop(orphans.folder, grace, by="sweep").code == "asked":
+            see_through(orphans.folder, grace, by="sweep")
     else:
         _climb(orphans.folder, grace, on_left)
-    left = _of(orphans.folder)
-    count = len(left.processes) if left is not None else 0
+    count = len(_look(orphans.folder))
     return Swept(orphans.id, max(0, len(orphans.processes) - count), count)
+
+
+def see_through(folder: RunFolder, grace: Grace | None = None, by: str = "") -> None:
+    """Wait for the end of a stop that was asked for; go on with it where nobody else is at it."""
+    until = time.monotonic() + (grace or Grace()).total + _SPARE
+    while not stop.wait(folder, 0.5) and time.monotonic() < until:
+        stop.take_over(folder, grace, by=by)
 
 
 def lines(found: Iterable[Orphans]) -> list[str]:
@@ -94,9 +105,23 @@ def lines(found: Iterable[Orphans]) -> list[str]:
 
 
 def notes(root: Path) -> list[str]:
-    """Runs that go on though their folder is gone: no orphans, and nothing else lists them."""
+    """Runs that are no orphans: they go on though their folder is gone, or somebody else ends them just now."""
     told = t("run {id} lives, but its folder was deleted, emptied or moved; prl-tui stop {id} ends it")
-    return [told.format(id=folder.id) for folder in adrift.find(root)]
+    ending = t("what run {id} has left behind is being ended already")
+    return [
+        *(told.format(id=folder.id) for folder in adrift.find(root)),
+        *(ending.format(id=run.id) for run in store.list_runs(root) if _is_being_ended(run)),
+    ]
+
+
+def _is_being_ended(folder: RunFolder) -> bool:
+    """Its supervisor is gone, and whoever ends what is left holds its lock."""
+    if (folder.path / records.EXIT).exists() or not lock.held(folder.path / records.LOCK):
+        return False
+    started = read_started(folder)
+    if not isinstance(started, Started) or started.supervisor is None or not started.is_at(here()):
+        return False
+    return not proctree.is_alive(started.supervisor) and bool(_look(folder))
 
 
 def why_words(why: Why) -> str:

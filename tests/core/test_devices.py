@@ -179,11 +179,11 @@ def test_what_a_run_does_not_see_can_be_left_out_of_the_list(spec: str, seen: st
 @pytest.mark.parametrize(
     ("given", "codes"),
     [
-        ("GPU-cc", ["devices-unknown", "processes-exceed-gpus"]),
-        ("GPU-a", ["devices-ambiguous", "processes-exceed-gpus"]),
-        ("9", ["devices-beyond-node", "processes-exceed-gpus"]),
-        ("0,1,0", ["devices-repeated", "processes-exceed-gpus"]),
-        ("", ["devices-none", "processes-exceed-gpus"]),
+        ("GPU-cc", ["devices-unknown"]),
+        ("GPU-a", ["devices-ambiguous"]),
+        ("9", ["devices-beyond-node"]),
+        ("0,1,0", ["devices-repeated"]),
+        ("", ["devices-none"]),
         ("GPU-aa1", ["processes-exceed-gpus"]),
         ("GPU-aa1,GPU-bb2", []),
         ("GPU-aa1,GPU-bb2,GPU-cc", []),
@@ -205,6 +205,32 @@ def test_a_list_around_the_launch_is_read_where_the_job_keeps_it(given: str, cod
         "the scheduler's is not replaced"
     )
     assert checks.check(one, replace(facts, node_gpus=None)).ok, "of another node nothing is known"
+
+
+@pytest.mark.parametrize("given", ["0", "GPU-aa1", "GPU-cc", "0,0", ""])
+def test_more_processes_than_the_node_has_gpus_are_counted_on_the_list_around_them(given: str) -> None:
+    """The node's own GPUs were counted: “4 visible”, and the way out made an error of its own."""
+    facts = replace(NODE, inherited={"CUDA_VISIBLE_DEVICES": given})
+    one = resolve(CATALOG.recipes["safe-mm-dpo"], "eight-gpu")
+    wrong = [each for each in checks.check(one, facts).findings if each.severity == "error"]
+    codes = [each.code for each in wrong]
+    exceeds = wrong[codes.index("processes-exceed-gpus")]
+    if given in {"0", "GPU-aa1"}:
+        assert (codes, "1 visible" in exceeds.message) == (["processes-exceed-gpus"], True)
+        assert all(checks.check(one.with_values(fix.changes, Source.FIX), facts).ok for fix in exceeds.fixes)
+    else:
+        assert all(each.fixes for each in wrong)
+        whole = {key: value for each in wrong for key, value in each.fixes[0].changes.items()}
+        assert checks.check(one.with_values(whole, Source.FIX), facts).ok
+
+
+def test_a_list_of_the_configs_own_is_of_gpus_that_work() -> None:
+    broken = GpuUse(0, "GPU-aa1", None, fault="GPU 0 is lost")
+    used, free = GpuUse(1, "GPU-aa2", None, busy_with="pid 7"), GpuUse(2, "GPU-bb1", None)
+    facts = replace(NODE, gpus=(broken, used, free), inherited={"CUDA_VISIBLE_DEVICES": "0,0"})
+    one = resolve(CATALOG.recipes["safe-mm-dpo"], "eight-gpu").with_values({"nproc_per_node": 1}, Source.SET)
+    [found] = [each for each in checks.check(one, facts).findings if each.code == "devices-repeated"]
+    assert [dict(fix.changes) for fix in found.fixes] == [{"cuda_visible_devices": "2"}]
 
 
 @pytest.mark.parametrize(("given", "code"), [("GPU-cc", "devices-unknown"), ("", ""), ("-1", ""), ("3", "")])

@@ -196,3 +196,40 @@ def test_an_exported_script_refuses_nccl_on_the_cpu_too() -> None:
 def test_grpo_with_vllm_makes_itself_a_group_of_one() -> None:
     """ms-swift 4.6.0: `RLHFArguments._init_grpo` calls `set_default_ddp_config` where use_vllm is on."""
     assert needed(config("swift-grpo", **ALONE, ddp_backend="nccl")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "gone", "values"),
+    [
+        ("swift-sft", "nproc_per_node", {"launcher": "swift", "ddp_backend": "gloo"}),
+        ("swift-sft", "nnodes", {"launcher": "swift", "nproc_per_node": 1, "ddp_backend": "gloo"}),
+        (
+            "swift-grpo",
+            "use_vllm",
+            {"launcher": "swift", "nproc_per_node": 1, "ddp_backend": "gloo", "vllm_mode": None},
+        ),
+    ],
+)
+def test_what_is_not_set_counts_as_what_the_program_takes(name: str, gone: str, values: dict[str, object]) -> None:
+    """ms-swift 4.6.0 stopped each: “Default process group has not been initialized”; `check` said nothing."""
+    one = resolve(RECIPES[name], RECIPES[name].data.default_preset).with_values({**values, gone: None}, Source.SET)
+    assert [found.code for found in needed(one)] == ["backend-of-one"]
+
+
+@pytest.mark.parametrize(("processes", "nodes", "count"), [(1, 1, 0), (None, None, 0), (1, 2, 1), (2, 2, 2)])
+def test_zero_3_on_the_cpu_counts_the_processes_of_all_nodes(
+    processes: int | None, nodes: int | None, count: int
+) -> None:
+    """DeepSpeed 0.19.8 by two torchruns of one process: “train_batch_size is not equal to …  2 != 1 * 1 * 1”."""
+    several = {"nproc_per_node": processes, "nnodes": nodes, "master_addr": "10.0.0.1"}
+    one = config("swift-sft", **CPU, **several, deepspeed="zero3")
+    assert [found.code for found in needed(one)] == ["zero3-on-cpu"] * count
+
+
+def test_one_process_without_torchrun_is_warned_of_deepspeed() -> None:
+    """ms-swift 4.6.0 with DeepSpeed 0.19.8 stopped: “No module named 'mpi4py'”."""
+    alone = {**ALONE, "deepspeed": "zero2"}
+    [found] = list(needs.findings(config("swift-sft", **alone), RECIPES["swift-sft"].data.needs))
+    assert (found.code, found.severity) == ("deepspeed-of-one", "warning")
+    with_vllm = config("swift-grpo", **alone, use_vllm=True)
+    assert not list(needs.findings(with_vllm, RECIPES["swift-grpo"].data.needs))

@@ -141,7 +141,8 @@ def test_the_placeholders_of_every_built_in_preset_are_named_and_nothing_else(so
     "/data/你的模型/x", "/your/path", "your/path/x.py", "/data/<your model>/x.py", "--model=[your model]", "[path_to_model]",
     "(path/to/model)", "“/path/to/model”", "《path/to》", "[xxx]", "「xxx」", "path_to_the_file", "path-to-your-data",
     "PATH_TO_LLAMA", "path_to_checkpoints", "path_to_base_model", "path_to", "“xxx”", "path_to_model1",
-    "/data/path_to_weights.pt", "x=（xxx）",
+    "/data/path_to_weights.pt", "x=（xxx）", "【您的模型】", "/data/您的模型", "<model_path>", "<path>", "你的模型路径", "your model",
+    "path_to_sft_model", "/data/<checkpoint dir>/x",
 ])  # fmt: skip
 def test_what_guides_write_for_a_person_s_own_is_a_placeholder(value: str) -> None:
     assert held(TORCHRUN.with_values({"script": value}, Source.SET)) == {"script"}
@@ -153,6 +154,10 @@ def test_what_guides_write_for_a_person_s_own_is_a_placeholder(value: str) -> No
     "xx/train.py", "axxx", "/data/path_to_rome", "path_to_rome/train.py", "path-to-victory.py", "/data/path_to_modeling", "path_to_datable",
     "/data/yours/path", "yours/x", "tour/your.py", "say your mind (not your model) now", "把你的答案写在最后", "你的任务是（回答）",
     "answer in your/their words", "[your", "my [model]", "(youth model)", "path_together/x.py", "model (v2)", "[x]", "「模型」",
+    'Answer as {"reason":"your reasoning","answer":"your answer"}', '请按 {"答案":"你的答案"} 的格式输出',
+    "先写出思考过程/你的推理，再给出答案",
+    '"Your task" is to solve the problem.', "“你的任务”是解题。", "<your reasoning> then <your answer>", "/data/你的名字/anime",
+    "/data/你的婚礼.jsonl", "<image>", "</s>", "<|im_end|>",
 ])  # fmt: skip
 def test_a_value_of_ones_own_is_no_placeholder(value: str) -> None:
     assert held(TORCHRUN.with_values({"script": value}, Source.SET)) == set()

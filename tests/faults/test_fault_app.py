@@ -16,7 +16,7 @@ from prl_tui.runs import asking, launcher, proctree, records, stop
 from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from tests.e2e.conftest import environment, runs, terminal, work  # noqa: F401  (fixtures)
-from tests.e2e.terminal import run, until
+from tests.e2e.terminal import run, script, until
 from tests.runs.helpers import ended, marked
 
 pytestmark = pytest.mark.slow
@@ -157,6 +157,24 @@ def test_what_the_app_was_sweeping_when_it_left_is_ended(terminal, runs):  # noq
     until((folder.path / records.STOP).exists, "the request")
     screen.keys("q")
     assert screen.end(20) == 0
+    until_it_is_ended(folder, leader)
+
+
+@pytest.mark.parametrize("words", [("stop", "{id}"), ("sweep", "--yes")], ids=["stop", "sweep"])
+def test_what_ctrl_c_breaks_off_is_ended_all_the_same(runs, environment, work, words):  # noqa: F811
+    """`stop` or `sweep` ends the run itself where its supervisor is gone; after Ctrl-C nobody did, without a word."""
+    folder = launcher.start(runs, launcher.Job((sys.executable, "-c", DEAF)))
+    supervisor, leader = read_started(folder).supervisor, read_started(folder).leader
+    until(lambda: b"deaf" in folder.output.read_bytes(), "its deafness")
+    proctree.send(supervisor, signal.SIGKILL)
+    until(lambda: status(folder).state == "lost", "that it is lost")
+    command = [script(), *(word.format(id=folder.id) for word in words)]
+    with subprocess.Popen(command, env=environment, cwd=work, stderr=subprocess.PIPE, text=True) as asked:
+        until(lambda: (asking.begun(folder) or {}).get("stage") == "interrupt", "INT")
+        asked.send_signal(signal.SIGINT)
+        told = asked.communicate(timeout=20)[1]
+    assert asked.returncode == 130
+    assert "without you" in told
     until_it_is_ended(folder, leader)
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pexpect
@@ -65,6 +66,23 @@ def test_what_a_killed_supervisor_left_is_found_and_ended(family, root, bystande
     assert sweep.find(root) == []
     if mode == "nameless" and is_living(pids["daemon"]):  # without mark and parent nothing says whose it is
         os.kill(pids["daemon"], signal.SIGKILL)
+
+
+def test_a_second_sweep_waits_for_the_first_one_and_counts_what_lives(family, root):
+    """It said “1 process ended” while that lived on, and a third one that nothing of an earlier run was left."""
+    folder, pids = family("deaf")
+    kill_supervisor(folder)
+    (found,) = sweep.find(root)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(sweep.end, found, stop.Grace(0.2, 3))
+        until(lambda: lock.held(folder.path / records.LOCK), "the first one's turn")
+        assert sweep.find(root) == []
+        assert folder.id in "".join(sweep.notes(root))
+        second = sweep.end(found, stop.Grace(0.2, 3))
+        assert second.left == 0
+        assert not any(map(is_living, pids.values()))
+        assert first.result().left == 0
+    assert sweep.notes(root) == []
 
 
 def test_what_outlived_an_exit_record_is_ended_too(family, root):
