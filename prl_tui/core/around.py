@@ -2,78 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from prl_tui.core import assess, devices, layout
+from prl_tui.core import devices
 from prl_tui.core.advice import VISIBLE
-from prl_tui.core.batch import Violation, broken
+from prl_tui.core.assess import DEVICES, Assessment, Case
 from prl_tui.core.config import RunConfig
 from prl_tui.core.findings import Facts, Finding, Fix
-from prl_tui.core.stacks import Stack
+from prl_tui.core.value import replace
 from prl_tui.i18n import t
 
-KEY = "cuda_visible_devices"
-NEEDED = frozenset({"devices-none", "devices-hidden", "devices-odd"})
-"""What is no fault where nobody needs a GPU: GPUs that are hidden, and another way to write a list."""
+COUNTED = frozenset(
+    {
+        "processes-exceed-gpus", "vllm-one-gpu-each", "gpus-divide", "sharding-one-gpu-each", "async-generate-shares",
+        "tensor-parallel-layout", "infer-workers-overlap",
+    }
+)  # fmt: skip
+"""Rules about how many GPUs the ranks see."""
 
 
-def findings(config: RunConfig, facts: Facts, stack: Stack) -> Iterator[Finding]:
-    """What is wrong with the list; an error only where each process needs a GPU."""
-    given, on_node = facts.inherited.get(VISIBLE), facts.node_gpus
-    if given is None or on_node is None or KEY not in config.settings or config.wrong(KEY):
-        return
-    if config.value(KEY) is not None or (on_node == 0 and assess.needs_gpu(config)):
-        return
-    from prl_tui.core import explain
-
-    for found in _violations(config, devices.read(given, on_node, facts.node_uuids), on_node):
-        severity = "warning" if found.severity == "error" and not assess.needs_gpu(config) else found.severity
-        because = t(
-            "The config sets no list of GPUs, so the job keeps {name}={given}, which is set here.",
-            name=VISIBLE,
-            given=given,
-        )
-        why = f"{because} {explain.why(found, stack)}".strip()
-        yield Finding(
-            found.code, severity, config.recipe.part(found.part), explain.what(found), why, _own(config, facts)
-        )
+def on_node(case: Case, config: RunConfig, facts: Facts) -> Case:
+    """The case with the list that the job keeps; as it is where there is none, or nothing is known of the node."""
+    given, key = facts.inherited.get(VISIBLE), config.recipe.part(DEVICES)
+    if given is None or facts.node_gpus is None or key not in config.settings:
+        return case
+    order = None if config.value(key) is not None else _order(given, facts)
+    return replace(case, around=given, gpu_order=order)
 
 
-def _violations(config: RunConfig, seen: devices.Devices, on_node: int) -> list[Violation]:
-    needs_gpu = assess.needs_gpu(config)
-    found = [one for one in layout.reading(seen, needs_gpu) if needs_gpu or one.code not in NEEDED]
-    nproc, count = config.number("nproc_per_node"), seen.count
-    if needs_gpu and nproc is not None and count is not None and 0 < count < nproc <= on_node:
-        found.append(broken("processes-exceed-gpus", "nproc_per_node", nproc=nproc, gpus=count))
-    return found
+def _order(given: str, facts: Facts) -> tuple[int, ...]:
+    """The node's whole GPUs that work: those of the list first, then the rest, those that nobody uses first.
 
-
-def _own(config: RunConfig, facts: Facts) -> tuple[Fix, ...]:
-    """A list of the config's own, of GPUs that are there; not where a scheduler shared them out."""
-    count = min(config.number("nproc_per_node") or 1, facts.node_gpus or 0)
-    if "SLURM_JOB_ID" in facts.inherited or count < 1:
-        return ()
-    free = _idle(facts)[:count]
-    if len(free) < count:
-        return ()
-    gpus = ",".join(map(str, free))
-    return (Fix({KEY: gpus}, t("use GPU {gpus}", gpus=gpus)),)
-
-
-def _idle(facts: Facts) -> list[int]:
-    """The node's whole GPUs that work, those that nobody uses first; of MIG instances a process sees one only."""
+    Of what a scheduler shared out no more than that; of MIG instances none, since a process sees one only.
+    """
+    seen = devices.read(given, facts.node_gpus, facts.node_uuids)
+    first = seen.entries[: seen.usable]
     if facts.gpus is None:
-        return list(range(facts.node_gpus or 0))
-    whole = [gpu for gpu in facts.gpus if not gpu.fault and not gpu.slices]
-    whole.sort(key=lambda gpu: bool(gpu.busy_with or gpu.claimed_by))
-    return [gpu.index for gpu in whole]
+        every = list(range(facts.node_gpus or 0))
+    else:
+        whole = [gpu for gpu in facts.gpus if not gpu.fault and not gpu.slices]
+        first = tuple(gpu.index for gpu in whole if gpu.index in first or gpu.uuid.startswith(_prefixes(first)))
+        whole.sort(key=lambda gpu: bool(gpu.busy_with or gpu.claimed_by))
+        every = [gpu.index for gpu in whole]
+    if "SLURM_JOB_ID" in facts.inherited:
+        every = []
+    return tuple(dict.fromkeys([*(one for one in first if isinstance(one, int)), *every]))
 
 
-def left_on_node(config: RunConfig, facts: Facts) -> int | None:
-    """How many GPUs the node has for a config that asks for more than it has: those that the list around it shows."""
-    given, on_node = facts.inherited.get(VISIBLE), facts.node_gpus
-    if given is None or not on_node or KEY not in config.settings or config.value(KEY) is not None:
-        return on_node
-    shown = devices.read(given, on_node, facts.node_uuids).count
-    nproc = config.number("nproc_per_node")
-    return shown if shown and nproc is not None and nproc > on_node else on_node
+def _prefixes(entries: Iterable[int | str]) -> tuple[str, ...]:
+    return tuple(one for one in entries if isinstance(one, str))
+
+
+def told(config: RunConfig, facts: Facts, case: Case, found: Assessment, findings: list[Finding]) -> list[Finding]:
+    """The findings; those that come from a list around the launch say so, and each has a list as its way out."""
+    given, key = facts.inherited.get(VISIBLE), config.recipe.part(DEVICES)
+    if given is None or case.around is None or not case.keeps(case.values.get(DEVICES)):
+        return findings
+    because = t(
+        "The config sets no list of GPUs, so the job keeps {name}={given}, which is set here.",
+        name=VISIBLE,
+        given=given,
+    )
+    broken = {one.code for one in found.violations if one.part == DEVICES or one.code in COUNTED}
+    return [
+        replace(one, why=f"{because} {one.why}".strip(), fixes=one.fixes or _own(key, case, one))
+        if one.code in broken
+        else one
+        for one in findings
+    ]
+
+
+def _own(key: str, case: Case, found: Finding) -> tuple[Fix, ...]:
+    """A list of the config's own, of GPUs that are there."""
+    count = case.values.get("nproc_per_node") or 1
+    if found.severity == "note" or not 0 < count <= len(case.gpu_order or ()):
+        return ()
+    gpus = ",".join(map(str, sorted((case.gpu_order or ())[:count])))
+    return (Fix({key: gpus}, t("use GPU {gpus}", gpus=gpus)),)

@@ -25,6 +25,8 @@ PARTS = (
 )  # fmt: skip
 
 
+DEVICES = "cuda_visible_devices"
+
 RANKS = ("fail_rank", "hang_rank")
 """Parts that name one process among those of all nodes, from 0."""
 
@@ -65,7 +67,13 @@ class Case(Value):
     """Part → value."""
     node_gpus: int | None = None
     node_uuids: tuple[str, ...] | None = None
+    around: str | None = None
+    """The list of GPUs around the launch, which the job keeps while the config has none of its own."""
+    gpu_order: tuple[int, ...] | None = None
+    """The node's GPUs in the order in which a list of them is offered; None for the first ones."""
     needs_gpu: bool = False
+    on_cpu: bool = False
+    """The person said to do without GPUs, where each process would need one."""
     swift: bool = False
     train_part: str = ""
     """The part that holds a batch for all processes together."""
@@ -87,11 +95,23 @@ class Case(Value):
         left = {"unread": self.unread.difference(changes), "wrong": self.wrong.difference(changes)}
         return replace(self, values=values, **left)
 
+    def keeps(self, spec: object) -> bool:
+        """Whether the job keeps the list around it, where `spec` is the config's own."""
+        return self.around is not None and spec is None and DEVICES not in self.unread
+
+    def seen(self, spec: object) -> Devices:
+        """What the ranks see with `spec` as the config's own list."""
+        given = self.around if self.keeps(spec) else spec if isinstance(spec, str) else None
+        return devices.read(given, self.node_gpus, self.node_uuids)
+
+    def may_list(self, spec: object) -> bool:
+        """Whether a list may be offered: it names none but the GPUs that may be."""
+        return self.gpu_order is None or spec is None or set(devices.read(str(spec)).entries) <= set(self.gpu_order)
+
     def on_any_box(self) -> Case:
         """The case by its fields alone: without what is known of a node and of the data."""
-        return replace(
-            self, node_gpus=None, node_uuids=None, values={**self.values, **dict.fromkeys(("rows", "val_rows"))}
-        )
+        values = {**self.values, **dict.fromkeys(("rows", "val_rows"))}
+        return replace(self, node_gpus=None, node_uuids=None, around=None, values=values)
 
 
 def case(
@@ -126,10 +146,20 @@ def case(
     found |= {part: count for part, count in (("rows", rows), ("val_rows", val_rows)) if count is not None}
     total = next((part for part in PARTS if part in TOTALS and part in found), "")
     return Case(
-        recipe.data.batch.rule, stack, found, node_gpus, node_uuids, needs_gpu(config), "swift" in stack.name, total, followers,
-        frozenset(part for part, key in keys.items() if key in fixed),
-        frozenset(unread), frozenset(wrong),
-    )  # fmt: skip
+        recipe.data.batch.rule,
+        stack,
+        found,
+        node_gpus,
+        node_uuids,
+        needs_gpu=needs_gpu(config),
+        on_cpu=recipe.data.needs_gpu and not needs_gpu(config),
+        swift="swift" in stack.name,
+        train_part=total,
+        followers=followers,
+        fixed=frozenset(part for part, key in keys.items() if key in fixed),
+        unread=frozenset(unread),
+        wrong=frozenset(wrong),
+    )
 
 
 def _parts(recipe: Recipe) -> dict[str, str]:
@@ -194,8 +224,8 @@ def _given(case: Case) -> Numbers:
 def assess(case: Case) -> Assessment:
     """The figures of a case and every rule that it breaks."""
     figures = numbers(case)
-    spec = case.values.get("cuda_visible_devices")
-    seen = devices.read(spec, case.node_gpus, case.node_uuids)
+    spec = case.values.get(DEVICES)
+    seen = case.seen(spec)
     worked = _known(case, batches.work_out(case.rule, case.stack, figures))
     value = case.values
     vllm = bool(value.get("use_vllm"))
@@ -203,6 +233,8 @@ def assess(case: Case) -> Assessment:
         nproc=figures.nproc,
         devices=seen,
         needs_gpu=case.needs_gpu,
+        on_cpu=case.on_cpu,
+        kept=case.keeps(spec),
         rollout=vllm or bool(value.get("use_lmdeploy")),
         vllm=vllm,
         node_gpus=case.node_gpus,

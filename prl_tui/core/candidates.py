@@ -129,7 +129,7 @@ class Hunt(NamedTuple):
 
 
 def _device_lists(case: Case, now: Mapping[str, Any]) -> Iterator[str | None]:
-    """The first N GPUs, N being what the processes need; no list where none needs one."""
+    """N GPUs, N being what the processes need; no list where none needs one."""
     if not case.needs_gpu:
         yield None
         return
@@ -140,5 +140,8 @@ def _device_lists(case: Case, now: Mapping[str, Any]) -> Iterator[str | None]:
     if isinstance(workers, int) and workers > 0 and case.stack.infer_workers:
         counts.append(nproc + workers)
     for count in counts:
-        if count <= (LISTED if case.node_gpus is None else min(case.node_gpus, LISTED)):
+        if case.gpu_order is not None:
+            if count <= len(case.gpu_order):
+                yield ",".join(map(str, sorted(case.gpu_order[:count])))
+        elif count <= (LISTED if case.node_gpus is None else min(case.node_gpus, LISTED)):
             yield ",".join(map(str, range(count)))

@@ -87,6 +87,10 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool,
         from prl_tui.core import exact
 
         findings = exact.with_ways_out(config, case, found, findings)
+    if case.around is not None:
+        from prl_tui.core import around
+
+        findings = around.told(config, facts, case, found, findings)
     findings += engine.versions(config, facts)
     picked = stack_name or (config.value("stack") if "stack" in config.settings else "")
     findings += flags.findings(config, facts, stack if picked else None, by_field=not stack_name)
@@ -152,12 +156,12 @@ def _case(config: RunConfig, facts: Facts, stack_name: str) -> tuple[Stack, asse
     stack = assess.stack_of(config, stack_name, facts.stack)
     seen, idle, _ = _through_files(config, facts)
     rows, val_rows = splits.train_rows(seen, stack, facts.rows), splits.val_rows(seen, stack, facts)
-    on_node = facts.node_gpus
-    if on_node and facts.inherited.get(advice.VISIBLE) is not None:
+    case = assess.case(seen, stack, facts.node_gpus, rows, val_rows, idle, facts.node_uuids)
+    if advice.VISIBLE in facts.inherited:
         from prl_tui.core import around
 
-        on_node = around.left_on_node(config, facts)
-    return stack, assess.case(seen, stack, on_node, rows, val_rows, idle, facts.node_uuids)
+        case = around.on_node(case, config, facts)
+    return stack, case
 
 
 _NONE: frozenset[str] = frozenset()
@@ -297,10 +301,6 @@ def _schedule(config: RunConfig) -> Schedule:
 
 def _machine(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     found = [*engine.place(config, facts), *missing.findings(config, facts), *_patterns(config, facts)]
-    if advice.VISIBLE in facts.inherited:
-        from prl_tui.core import around
-
-        found += around.findings(config, facts, case.stack)
     if facts.gpus is not None:
         found += _busy(config, facts, case)
         found += engine.vllm_share(config, facts, case.stack)

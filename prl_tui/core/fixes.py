@@ -367,6 +367,9 @@ def _all_back(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mappin
     if not changes or any(base.settings[key].problem for key in keys):
         return ()
     case, asked = judge(repairs.applied(config, changes))
+    listed_gpus = changes.get(config.recipe.part(space.DEVICES))
+    if not judge(config)[0].may_list(listed_gpus):
+        return ()
     return () if asked or assess(case).errors else (as_fix(config, changes),)
 
 

@@ -17,6 +17,10 @@ class Layout(Value):
     devices: Devices
     needs_gpu: bool
     """Each process needs a GPU of its own."""
+    on_cpu: bool = False
+    """The person said to do without GPUs, where each process would need one."""
+    kept: bool = False
+    """The list that `devices` read is the one around the launch; the config has none."""
     rollout: bool = False
     """vLLM or LMDeploy generates inside the job."""
     vllm: bool = False
@@ -43,7 +47,8 @@ def violations(stack: Stack, layout: Layout) -> list[Violation]:
     """
     if layout.node_gpus is None:
         return _placed(stack, layout)
-    own = _placed(stack, replace(layout, node_gpus=None, devices=read(layout.devices.spec)))
+    spec = None if layout.kept else layout.devices.spec
+    own = _placed(stack, replace(layout, node_gpus=None, kept=False, devices=read(spec)))
     if layout.node_gpus == 0 and layout.needs_gpu and layout.nproc:
         return [*own, broken("node-without-gpu", "nproc_per_node", nproc=layout.nproc)]
     here = _placed(stack, layout)
@@ -53,7 +58,7 @@ def violations(stack: Stack, layout: Layout) -> list[Violation]:
 
 def _placed(stack: Stack, layout: Layout) -> list[Violation]:
     """What is wrong with the placement on the GPUs that `layout.devices` counts."""
-    found = reading(layout.devices, layout.needs_gpu)
+    found = _reading(layout)
     nproc, visible = layout.nproc, layout.devices.count
     if nproc is None or nproc < 1 or not layout.needs_gpu:
         return found
@@ -71,6 +76,24 @@ def _placed(stack: Stack, layout: Layout) -> list[Violation]:
         figures = {"tensor_parallel": layout.tensor_parallel, "world": world}
         found.append(broken("tensor-parallel-divides", "vllm_tensor_parallel_size", **figures))
     return found
+
+
+NEEDED = frozenset({"devices-none", "devices-hidden", "devices-odd"})
+"""What is no fault of a list around a launch that needs no GPU: GPUs that are hidden, and another way to write it."""
+
+
+def _reading(layout: Layout) -> list[Violation]:
+    """What is wrong with the list itself; mild where no process needs a GPU and nobody wants one."""
+    found = reading(layout.devices, layout.needs_gpu)
+    if layout.needs_gpu or not (layout.kept or layout.on_cpu):
+        return found  # who lists GPUs for a program that may do without them wants them
+    found = [one for one in found if not (layout.kept and one.code in NEEDED)]
+    return [one if one.severity == "note" or _stops(layout, one) else one._replace(severity="warning") for one in found]
+
+
+def _stops(layout: Layout, violation: Violation) -> bool:
+    """The list of the config's own is one that torch fails on whoever asks it for GPUs."""
+    return violation.code == "devices-unreadable" and not layout.kept
 
 
 def reading(devices: Devices, needs_gpu: bool) -> list[Violation]:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from prl_tui.core import fixes, needs, repairs
-from prl_tui.core.assess import Case, assess
+from prl_tui.core.assess import DEVICES, Case, assess
 from prl_tui.core.config import RunConfig
 from prl_tui.core.devices import read
 from prl_tui.core.findings import Finding, Fix
-from prl_tui.core.space import DEVICES
 from prl_tui.core.value import replace
 
 NO_GPU = "node-without-gpu"
@@ -23,9 +22,13 @@ HIDDEN = ("devices-none", "processes-exceed-gpus")
 def told(
     config: RunConfig, findings: Iterable[Finding], judge: Callable[[RunConfig], tuple[Case, Mapping[str, Any]]]
 ) -> list[Finding]:
-    """The findings; those that a run on the CPU does away with have it as their first way out."""
+    """The findings; those that a run on the CPU does away with have it as their first way out.
+
+    They say that no GPU is there, or that all are hidden by what people set for a run on the CPU.
+    """
     findings = list(findings)
-    places = [at for at, finding in enumerate(findings) if _asks(config, finding)]
+    hides = any(finding.code in HIDDEN for finding in findings) and assess(judge(config)[0]).devices.hides
+    places = [at for at, finding in enumerate(findings) if finding.code == NO_GPU or (hides and finding.code in HIDDEN)]
     fix = _way_out(config, judge) if places and config.recipe.data.cpu else None
     if fix is not None:
         for at in places:
@@ -33,16 +36,9 @@ def told(
     return findings
 
 
-def _asks(config: RunConfig, finding: Finding) -> bool:
-    """No GPU is there, or all are hidden by what people set for a run on the CPU."""
-    key = config.recipe.part(DEVICES)
-    hides = key in config.settings and read(config.value(key)).hides
-    return finding.code == NO_GPU or (hides and finding.code in HIDDEN)
-
-
 def _way_out(config: RunConfig, judge: Callable[[RunConfig], tuple[Case, Mapping[str, Any]]]) -> Fix | None:
     """The field for the CPU, and with it whatever else it takes until no rule is broken; None where nothing does."""
-    changes = _settled(config, {config.recipe.data.cpu: True, **_without_engines(config)})
+    changes = _settled(config, {config.recipe.data.cpu: True, **_without_list(config), **_without_engines(config)})
     changed = repairs.applied(config, changes)
     case, asked = judge(changed)
     if asked or assess(case).errors or any(setting.problem for setting in changed.settings.values()):
@@ -66,6 +62,13 @@ def _settled(config: RunConfig, changes: dict[str, Any]) -> dict[str, Any]:
             break
         changes = {**changes, **more}
     return changes
+
+
+def _without_list(config: RunConfig) -> dict[str, Any]:
+    """No list of GPUs that are not there; one that hides all of them says the same as the field."""
+    key = config.recipe.part(DEVICES)
+    given = config.value(key) if key in config.settings else None
+    return {} if given is None or read(given).hides else {key: None}
 
 
 def _without_engines(config: RunConfig) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import gcd
 from typing import Any, NamedTuple
 
-from prl_tui.core import devices
 from prl_tui.core.assess import Case
 from prl_tui.core.batch import divisors
 from prl_tui.core.constraints import VISIBLE, Constraint
@@ -191,7 +190,7 @@ class Space:
 
 
 def _visible(spec: object, case: Case) -> int | None:
-    return devices.read(spec if isinstance(spec, str) else None, case.node_gpus, case.node_uuids).count
+    return case.seen(spec).count
 
 
 def neighbours(rules: Iterable[Constraint], parts: Iterable[str], followers: Mapping[str, str]) -> set[str]:

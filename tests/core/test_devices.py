@@ -179,11 +179,11 @@ def test_what_a_run_does_not_see_can_be_left_out_of_the_list(spec: str, seen: st
 @pytest.mark.parametrize(
     ("given", "codes"),
     [
-        ("GPU-cc", ["devices-unknown"]),
-        ("GPU-a", ["devices-ambiguous"]),
-        ("9", ["devices-beyond-node"]),
-        ("0,1,0", ["devices-repeated"]),
-        ("", ["devices-none"]),
+        ("GPU-cc", ["devices-unknown", "processes-exceed-gpus"]),
+        ("GPU-a", ["devices-ambiguous", "processes-exceed-gpus"]),
+        ("9", ["devices-beyond-node", "processes-exceed-gpus"]),
+        ("0,1,0", ["devices-repeated", "processes-exceed-gpus"]),
+        ("", ["devices-none", "processes-exceed-gpus"]),
         ("GPU-aa1", ["processes-exceed-gpus"]),
         ("GPU-aa1,GPU-bb2", []),
         ("GPU-aa1,GPU-bb2,GPU-cc", []),
@@ -197,13 +197,13 @@ def test_a_list_around_the_launch_is_read_where_the_job_keeps_it(given: str, cod
     assert [each.code for each in wrong] == codes
     for each in wrong:
         assert f"CUDA_VISIBLE_DEVICES={given}, which is set here" in each.why
-        assert [dict(fix.changes) for fix in each.fixes] == [{"cuda_visible_devices": "0,1"}]
-        assert checks.check(one.with_values(each.fixes[0].changes, Source.FIX), facts).ok
+        assert dict(each.fixes[0].changes) == {"cuda_visible_devices": "0,1"}
+        assert all(checks.check(one.with_values(fix.changes, Source.FIX), facts).ok for fix in each.fixes)
     slurm = replace(facts, inherited={**facts.inherited, "SLURM_JOB_ID": "12"})
     left = [each for each in checks.check(one, slurm).findings if each.severity == "error"]
-    assert [(each.code, each.fixes) for each in left] == [(code, ()) for code in codes], (
-        "the scheduler's is not replaced"
-    )
+    assert [each.code for each in left] == codes
+    offered = [dict(fix.changes) for each in left for fix in each.fixes]
+    assert offered == [{"nproc_per_node": 1}] * (given == "GPU-aa1"), "the scheduler's is not replaced"
     assert checks.check(one, replace(facts, node_gpus=None)).ok, "of another node nothing is known"
 
 
@@ -231,6 +231,67 @@ def test_a_list_of_the_configs_own_is_of_gpus_that_work() -> None:
     one = resolve(CATALOG.recipes["safe-mm-dpo"], "eight-gpu").with_values({"nproc_per_node": 1}, Source.SET)
     [found] = [each for each in checks.check(one, facts).findings if each.code == "devices-repeated"]
     assert [dict(fix.changes) for fix in found.fixes] == [{"cuda_visible_devices": "2"}]
+
+
+PLACED = [  # presets whose rules count the GPUs that the ranks see
+    "prl-grpo/standard-2gpu", "prl-grpo/standard-4gpu", "prl-grpo/high-throughput-4gpu", "swift-grpo/colocate-2gpu",
+    "swift-grpo/colocate-4gpu", "swift-sft/lora-1gpu", "swift-sft/full-8gpu", "swift-dpo/lora-4gpu", "safe-mm-dpo/eight-gpu",
+    "custom/torchrun", "demo/two-ranks",
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from(PLACED),
+    st.integers(1, 8),
+    st.sampled_from([1, 2, 4, 8]),
+    st.one_of(
+        st.lists(st.integers(0, 9), min_size=1, max_size=8).map(lambda found: ",".join(map(str, found))),
+        st.sampled_from(["", "-1", "0,0", "1gpu", "0,-1,2", "-", "GPU-aa1,GPU-bb2", "GPU-a", "GPU-cc", "MIG-1"]),
+    ),
+    st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_list_around_the_launch_counts_as_the_same_list_in_the_config(
+    source: str, nproc: int, node: int, spec: str, slurm: bool
+) -> None:
+    """Every rule about GPUs but one was judged by the whole node, so 2 processes on `4,5` were refused: “visible 8”."""
+    recipe, preset = source.split("/")
+    bare = resolve(CATALOG.recipes[recipe], preset).with_values(
+        {"nproc_per_node": nproc, "cuda_visible_devices": None}, Source.SET
+    )
+    own = bare.with_values({"cuda_visible_devices": spec}, Source.SET)
+    known = Facts(node_gpus=node, node_uuids=("GPU-aa1", "GPU-aa2", "GPU-bb1", "GPU-bb2")[:node] if node < 8 else None)
+    around = replace(known, inherited={"CUDA_VISIBLE_DEVICES": spec} | ({"SLURM_JOB_ID": "1"} if slurm else {}))
+    kept, given_here = checks.check(bare, around), checks.check(own, known)
+    if own.settings["cuda_visible_devices"].problem or not spec:
+        return  # said of the field itself; an empty field is one that is not set
+    assert (kept.devices.count, kept.devices.entries) == (given_here.devices.count, given_here.devices.entries)
+    strict = bare.recipe.data.needs_gpu
+    found, expected, elsewhere = (
+        {(each.code, each.field) for each in report.findings if each.severity == "error"}
+        for report in (kept, given_here, checks.check(own))
+    )
+    expected = {error for error in expected if strict or not error[0].startswith("devices-")}
+    if given_here.devices.usable == given_here.devices.listed:
+        assert found == expected
+    else:  # a list of the config's own is judged for nodes that have all of its GPUs too
+        assert expected - elsewhere <= found <= expected
+    for each in kept.findings:
+        for fix in each.fixes:
+            mended = checks.check(bare.with_values(fix.changes, Source.FIX), around)
+            if each.severity == "error":
+                assert mended.ok, (each, fix)
+            named = str(fix.changes.get("cuda_visible_devices") or "").split(",")
+            assert not slurm or set(named) <= {"", *spec.split(",")}, "no GPU that the scheduler gave to others"
+
+
+@pytest.mark.parametrize("spec", ["9", "0,0", "GPU-cc", "0,9"])
+def test_a_list_that_the_node_does_not_have_is_no_error_of_a_run_on_the_cpu(spec: str) -> None:
+    one = on("swift-sft/lora-1gpu", spec).with_values({"use_cpu": True, "torch_dtype": "float32"}, Source.SET)
+    report = checks.check(one, NODE)
+    [found] = [each for each in report.findings if each.code.startswith("devices-")]
+    assert found.severity == "warning"
+    assert "devices-unreadable" in {each.code for each in checks.check(on("swift-sft/lora-1gpu", "-"), NODE).findings}
 
 
 @pytest.mark.parametrize(("given", "code"), [("GPU-cc", "devices-unknown"), ("", ""), ("-1", ""), ("3", "")])
