@@ -81,6 +81,9 @@ def _placed(stack: Stack, layout: Layout) -> list[Violation]:
 NEEDED = frozenset({"devices-none", "devices-hidden", "devices-odd"})
 """What is no fault of a list around a launch that needs no GPU: GPUs that are hidden, and another way to write it."""
 
+ABSENT = frozenset({"devices-beyond-node", "devices-unknown", "devices-ambiguous"})
+"""What another node may have."""
+
 
 def _reading(layout: Layout) -> list[Violation]:
     """What is wrong with the list itself; mild where no process needs a GPU and nobody wants one."""
@@ -88,12 +91,8 @@ def _reading(layout: Layout) -> list[Violation]:
     if layout.needs_gpu or not (layout.kept or layout.on_cpu):
         return found  # who lists GPUs for a program that may do without them wants them
     found = [one for one in found if not (layout.kept and one.code in NEEDED)]
-    return [one if one.severity == "note" or _stops(layout, one) else one._replace(severity="warning") for one in found]
-
-
-def _stops(layout: Layout, violation: Violation) -> bool:
-    """The list of the config's own is one that torch fails on whoever asks it for GPUs."""
-    return violation.code == "devices-unreadable" and not layout.kept
+    mild = {one.code for one in found if one.severity == "error" and (layout.kept or one.code in ABSENT)}
+    return [one._replace(severity="warning") if one.code in mild else one for one in found]
 
 
 def reading(devices: Devices, needs_gpu: bool) -> list[Violation]:

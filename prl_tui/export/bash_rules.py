@@ -87,11 +87,26 @@ def functions(plan: LaunchPlan) -> list[str]:
     lines = list(bash_batch.DIVISORS) if plan.config.recipe.data.batch.rule == "grpo" else []
     if bash_parts.key(plan, VISIBLE):
         gpus = bash_parts.override(plan, VISIBLE)
-        word = literal(t("{variable}: a list such as 0,1 is needed, of indices or of UUIDs; not: ", variable=gpus))
-        twice = literal(t("{variable} names a GPU twice: ", variable=gpus))
+        word = _of_list(t("{variable}: a list such as 0,1 is needed, of indices or of UUIDs; not: ", variable=_NAME))
+        twice = _of_list(t("{variable} names a GPU twice: ", variable=_NAME))
         for line in COUNT_GPUS:
-            lines.append(line.replace("GPU_WORD", f'{word}"$1"').replace("GPU_TWICE", f'{twice}"$1"'))
+            lines.append(line.replace("GPU_FIELD", gpus).replace("GPU_WORD", word).replace("GPU_TWICE", twice))
+    if _counts_gpus(plan):
+        kept = t("{name}=${name} is set here, and the job keeps it.", name=advice.VISIBLE)
+        empty = t("{name} is set here and empty, so that no GPU is visible: unset it, or set {variable}.",
+                  name=advice.VISIBLE, variable=bash_parts.override(plan, VISIBLE))  # fmt: skip
+        lines += [line.replace("GPU_KEPT", kept).replace("GPU_EMPTY", empty) for line in KEEP_GPUS]
     return lines
+
+
+_NAME = "NAME_OF_LIST"
+"""Where a sentence names the variable, of which there are two."""
+
+
+def _of_list(sentence: str) -> str:
+    """A sentence about the list $1 of the variable $name, as a word of bash."""
+    before, after = (literal(part) if part else "" for part in sentence.split(_NAME))
+    return f'{before}"$name"{after}"$1"'
 
 
 def _counts_gpus(plan: LaunchPlan) -> bool:
@@ -124,15 +139,19 @@ def _devices(plan: LaunchPlan, stack: Stack) -> list[str]:
 def _count(plan: LaunchPlan) -> list[str]:
     """How many GPUs the list names. What torch reads otherwise than written passed the check: it stands as it is."""
     variable, spec = bash_parts.var(plan, VISIBLE), plan.config.text(VISIBLE)
-    counted = f'count_gpus "${variable}"'
-    recipe, hidden = plan.config.recipe.data, f"[[ ${variable} == {devices.HIDES} ]]"
+    recipe, cases = plan.config.recipe.data, []
     if not recipe.needs_gpu or recipe.cpu:  # a run on the CPU may hide every GPU
         on_cpu = f" && {bash_parts.yes(plan, recipe.cpu)}" if recipe.needs_gpu else ""
-        counted = f"if {hidden}{on_cpu}; then visible=0; else {counted}; fi"
-    if not spec or spec == devices.HIDES or _PLAIN_LIST.fullmatch(spec):
-        return [counted]
-    visible = devices.read(spec).count
-    return [f"if [[ ${variable} == {literal(spec)} ]]; then visible={visible}; else {counted}; fi"]
+        cases.append((f"[[ ${variable} == {devices.HIDES} ]]{on_cpu}", "visible=0"))
+    if _counts_gpus(plan):
+        needed = f" && ! {bash_parts.yes(plan, recipe.cpu)}" if recipe.cpu else ""
+        cases.append((f"[[ -z ${variable} && -n ${{{advice.VISIBLE}+set}} ]]{needed}", "keep_gpus"))
+    if spec and spec != devices.HIDES and not _PLAIN_LIST.fullmatch(spec):
+        cases.append((f"[[ ${variable} == {literal(spec)} ]]", f"visible={devices.read(spec).count}"))
+    if not cases:
+        return [f'count_gpus "${variable}"']
+    lines = [f"{'elif' if at else 'if'} {test}; then {then}" for at, (test, then) in enumerate(cases)]
+    return [*lines, f'else count_gpus "${variable}"; fi']
 
 
 def _rollout(plan: LaunchPlan, stack: Stack) -> list[str]:
@@ -220,8 +239,8 @@ def _mode(plan: LaunchPlan, stack: Stack) -> list[str]:
 _PLAIN_LIST = re.compile(r"(?:0|[1-9][0-9]{0,3})(?:,(?:0|[1-9][0-9]{0,3}))*", re.ASCII)
 """A list that `count_gpus` takes; UUIDs are odd here and counted the same."""
 COUNT_GPUS = [
-    "count_gpus() { # sets visible: how many GPUs the list $1 names; empty where that is not known",
-    "  local item items seen=, kind='^ *(0|[123456789][0123456789]{0,3}) *$'",
+    "count_gpus() { # LIST [NAME]: sets visible to how many GPUs a list names; empty where that is not known",
+    "  local item items seen=, name=${2:-GPU_FIELD} kind='^ *(0|[123456789][0123456789]{0,3}) *$'",
     '  case $1 in GPU-* | MIG-*) kind="^${1:0:4}[[:alnum:]/-]+\\$" ;; esac',
     "  visible=",
     "  if [[ -z $1 ]]; then",
@@ -243,5 +262,12 @@ COUNT_GPUS = [
     "    visible=$(( visible + 1 ))",
     "  done",
     "  if [[ $1 == MIG-* ]]; then visible=1; fi # all that CUDA gives a process",
+    "}",
+]
+KEEP_GPUS = [
+    "keep_gpus() { # the list around the job, which sets none of its own",
+    '  if [[ -z $CUDA_VISIBLE_DEVICES ]]; then fail "GPU_EMPTY"; fi',
+    '  visible "GPU_KEPT"; printf \'%s\\n\' "$shown"',
+    '  count_gpus "$CUDA_VISIBLE_DEVICES" CUDA_VISIBLE_DEVICES',
     "}",
 ]

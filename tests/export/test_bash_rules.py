@@ -244,6 +244,36 @@ def test_a_gpu_list_is_read_where_no_gpu_is_needed_too(
     agree(shared, config, {"PRL_CUDA_VISIBLE_DEVICES": spec})
 
 
+@pytest.mark.parametrize("spec", ["4,5", "4,5,6", "0,1,2,3", "7", "0,0", "", "-1", "GPU-a,GPU-b"])
+@pytest.mark.parametrize(
+    ("source", "changes"),
+    [
+        ("safe-mm-dpo/eight-gpu", {"nproc_per_node": 2}),
+        ("prl-grpo/standard-2gpu", {"num_infer_workers": 3}),
+        ("swift-grpo/colocate-2gpu", {"dataset": "a/b"}),
+        ("swift-sft/lora-1gpu", {"nproc_per_node": 2, "dataset": "a/b"}),
+        ("swift-sft/lora-1gpu", {"use_cpu": True, "torch_dtype": "float32", "dataset": "a/b"}),
+        ("custom/torchrun", {"script": "t.py"}),
+        ("demo/two-ranks", {}),
+    ],
+    ids=str,
+)
+def test_a_list_around_a_script_counts_where_it_has_none_of_its_own(
+    shared: Bench, source: str, changes: dict[str, object], spec: str
+) -> None:
+    """It counted what `nvidia-smi -L` lists, and started with no GPU at all."""
+    recipe, preset = source.split("/")
+    config = resolve(RECIPES[recipe], preset).with_values({**changes, "cuda_visible_devices": None}, Source.SET)
+    around = {"CUDA_VISIBLE_DEVICES": spec}
+    report = checks.check(config, Facts(node_gpus=8, node_uuids=("GPU-a", "GPU-b"), inherited=around))
+    outcome = ran(shared, config, around)
+    assert (outcome.argv is not None) is report.ok, outcome.err
+    if outcome.argv is not None:
+        assert outcome.env["CUDA_VISIBLE_DEVICES"] == spec
+    if not report.ok and spec in {"0,0", "-1", ""}:
+        assert "CUDA_VISIBLE_DEVICES" in outcome.err
+
+
 @pytest.mark.parametrize("launcher", ["python", "torchrun"])
 @pytest.mark.parametrize("name", ["-x.py", "./-x.py", "x-.py"])
 def test_a_script_that_a_launcher_reads_as_an_option_is_refused(shared: Bench, launcher: str, name: str) -> None:
