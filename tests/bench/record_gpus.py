@@ -1,8 +1,8 @@
-"""A real ms-swift GRPO run on two GPUs, launched and watched by prl-tui, beside what nvidia-smi says.
+"""A real ms-swift GRPO run on real GPUs, launched and watched by prl-tui, beside what nvidia-smi says.
 
-    python -m tests.bench.record_gpus OUT [--steps 120]
+    python -m tests.bench.record_gpus OUT [--steps 120] [--gpus 2]
 
-Needs two NVIDIA GPUs and an interpreter with ms-swift 4.x, transformers, textual and (for its figures) nvitop. Writes
+Needs that many NVIDIA GPUs and an interpreter with ms-swift 4.x, transformers, textual and (for its figures) nvitop. Writes
 to OUT: `gpus.jsonl` (`prl-tui gpus --watch --json`), `smi.csv` (nvidia-smi, four times a second), `events.jsonl`
 (`prl-tui watch --json`), screens as SVG and text; prints whether each memory and power of ours is one of nvidia-smi's
 in the surrounding second, and what the watch screen costs beside nvitop.
@@ -43,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--gpus", type=int, default=2)
     options = parser.parse_args()
     out = options.out
     out.mkdir(parents=True, exist_ok=True)
@@ -52,7 +53,7 @@ def main() -> None:
         smi = ["nvidia-smi", f"--query-gpu={SMI}", "--format=csv,noheader,nounits", "-lms", "250"]
         stack.enter_context(stamped(smi, out / "smi.csv"))
         stack.enter_context(written([*PRL, "gpus", "--watch", "--json"], out / "gpus.jsonl"))
-        run = launch(tiny, options.steps)
+        run = launch(tiny, options.steps, options.gpus)
         stack.enter_context(written([*PRL, "watch", run, "--json"], out / "events.jsonl"))
         cost = threading.Thread(target=costs, args=(run,))
         cost.start()
@@ -64,9 +65,10 @@ def main() -> None:
     compare(out)
 
 
-def launch(tiny: Path, steps: int) -> str:
+def launch(tiny: Path, steps: int, gpus: int) -> str:
     values = VALUES | {"model": tiny / "tiny", "dataset": tiny / "data" / "grpo.jsonl", "max_steps": steps}
     values |= {"external_plugins": tiny / "plugin.py", "output_dir": tiny / "out"}
+    values |= {"nproc_per_node": gpus, "cuda_visible_devices": ",".join(map(str, range(gpus)))}
     words = [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
     words += ["--unset", "vllm_mode"]
     told = subprocess.run(
