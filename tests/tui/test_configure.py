@@ -300,6 +300,54 @@ async def test_undo_takes_a_chosen_preset_back_with_its_mark(app):
         await wait_for(pilot, lambda: "▸ standard-4gpu" in text_of(place.presets), "the old preset marked")
 
 
+async def test_undo_that_leads_to_another_recipe_says_so_and_redo_takes_it_back(app):
+    """One `u` too many led from a recipe to another one without a word and without a way back."""
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        place.session.choose("demo", "two-ranks")
+        place.update()
+        place.form.go_to("max_steps")
+        await pilot.press("7", "7", "enter", "u")
+        await wait_for(pilot, lambda: value(place, "max_steps") != 77, "the change undone")
+        assert not [n for n in pilot.app._notifications if "led" in n.message], "it is in sight in the form"
+        await pilot.press("u")
+        told = "u led back to prl-grpo/standard-4gpu. U takes demo/two-ranks again."
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if n.message == told], "where to")
+        assert place.session.config.recipe.name == "prl-grpo"
+        await pilot.press("U")
+        told_redo = "U led on to demo/two-ranks. u leads back to prl-grpo/standard-4gpu."
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if n.message == told_redo], "where to")
+        await shows(pilot, place.presets, "▸ two-ranks")
+        await pilot.press("U")
+        await wait_for(pilot, lambda: value(place, "max_steps") == 77, "the change again")
+        await pilot.press("U")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "to redo" in n.message], "what it says")
+
+
+def test_redo_goes_as_far_as_undo_came_and_ends_with_another_change(recipes):
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    for text in ("4", "8", "16"):
+        session.set_text(GENERATIONS, text)
+        session.finish_typing()
+    for _ in range(3):
+        assert session.undo()
+    session.set_text(GENERATIONS, "5")
+    session.cancel_typing(GENERATIONS)
+    for expected in (4, 8):
+        assert session.redo(), "typing that was given up is no change"
+        assert session.config.value(GENERATIONS) == expected
+    session.set_text(BATCH, "9")
+    session.finish_typing()
+    assert not session.redo()
+    for _ in range(2):
+        assert session.undo()
+    assert session.config.value(GENERATIONS) == 4
+    assert session.redo()
+    assert session.redo()
+    assert not session.redo()
+    assert session.config.number(BATCH) == 9
+
+
 async def test_choices_cycle_by_space_and_arrows_both_ways(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, "torch_dtype")

@@ -23,7 +23,7 @@ from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
 CHOSEN = {"choice", "bool"}
-SCREEN_KEYS = frozenset("flLtTspvdqrRwxu") | {"question_mark", "slash", "colon"}
+SCREEN_KEYS = frozenset("flLtTspvdqrRwxuU") | {"question_mark", "slash", "colon"}
 """What the last line and the help offer, as far as no number has such a letter."""
 NO_NUMBER = {"int": SCREEN_KEYS | frozenset("ea"), "float": SCREEN_KEYS}
 """What is the screen's in a field of that type that a digit has opened."""
