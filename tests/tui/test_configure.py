@@ -402,6 +402,46 @@ async def test_slash_finds_a_setting_by_key_label_or_variable(app, size, needle)
         await shows(pilot, place.form, "LoRA alpha")
 
 
+@pytest.mark.parametrize(
+    ("recipe", "needle", "key", "first"),
+    [
+        ("swift-grpo", "model", "model", "vllm_max_model_len"),
+        ("safe-mm-dpo", "Config", "config", "config_source"),
+        ("vlm-sft", "GPUs", "cuda_visible_devices", "batch_size"),
+    ],
+)
+async def test_enter_takes_the_setting_of_just_that_name_before_the_first_hit(app, recipe, needle, key, first):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        place.session.choose(recipe, next(iter(place.session.catalog.recipes[recipe].presets)))
+        place.update()
+        await pilot.press("slash")
+        await type_text(pilot, needle)
+        await wait_for(pilot, lambda: place.form._needle == needle.lower(), "what was typed")
+        assert next(entry.key for entry in place.form._entries if entry.key) == first, "the first hit"
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
+        assert place.form.key == key
+
+
+async def test_arrows_move_among_the_hits_of_a_search(app):
+    """`↓` did nothing: only the first hit could be had."""
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "lora")
+        await pilot.press("down")
+        await wait_for(pilot, lambda: place.form._needle == "lora", "what was typed")
+        hits = [entry.key for entry in place.form._entries if entry.key]
+        await wait_for(pilot, lambda: place.form.key == hits[1], "the second")
+        await pilot.press("down", "up", "down")
+        assert place.query_one("#finder").has_focus
+        await pilot.press("down", "enter")
+        await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
+        assert place.form.key == hits[min(3, len(hits) - 1)]
+        assert place.form.has_focus
+
+
 async def test_a_search_without_a_hit_leaves_the_form_usable(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await configure(pilot)
