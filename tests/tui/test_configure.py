@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 from textual import events
@@ -11,13 +12,14 @@ from textual import events
 from prl_tui.core import wordlist
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.value import replace as value_replace
 from prl_tui.machine import facts
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.session import Session, Verdict
 from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.settings_form import SettingsForm
-from prl_tui.tui.widgets.verdict_view import VerdictView, _shown, hidden_findings, lines
+from prl_tui.tui.widgets.verdict_view import VerdictView, _shown, hidden_findings, hidden_words, lines
 from tests.tui.driving import click_text, configure, screen, sees, shows, text_of, type_text, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -728,6 +730,7 @@ async def test_a_long_verdict_says_how_much_is_below_and_is_paged(app, size):
         await pilot.press("end")
         assert (view.cursor, below()) == (view.count() - 1, 0)
         await wait_for(pilot, lambda: "more" not in text_of(view).split("\n")[-1], "nothing below, nothing said")
+        assert "enter  apply   esc  back" in text_of(view).split("\n")[-1]
         await pilot.press("pageup", "pageup", "pageup", "home")
         assert view.cursor == seen_rows(place)[0] == 0
 
@@ -1031,7 +1034,21 @@ async def test_what_is_still_asked_takes_its_row_from_the_findings(app):
         told = sum(row[:2] in {"✗ ", "! ", "· "} for row in rows[1:])
         hidden = len(verdict.report.findings) + len(verdict.here) - told
         assert hidden > 0
-        assert str(view.border_subtitle) == f"d  {hidden} more"
+        assert str(view.border_subtitle).startswith(f"d  {hidden} more findings")
+
+
+def test_a_low_verdict_tells_how_many_ways_out_it_has_no_room_for(recipes):
+    """One way out of four stood there, and only “d 1 more”, of the findings."""
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    session.set_text(GENERATIONS, "3")
+    every = {fix.label for one in session.verdict.report.findings for fix in one.fixes}
+    assert len(every) > 2
+    assert hidden_words(session.verdict, 76, 3) == f"2 more findings, {len(every) - 1} more ways out"
+    alone = Finding("code", "error", "", "A fault.", fixes=tuple(Fix(label=str(n), changes={}) for n in range(3)))
+    verdict = replace(session.verdict, probed=(alone,))
+    verdict.__dict__["report"] = value_replace(session.verdict.report, findings=())
+    assert hidden_words(verdict, 76, 3) == "2 more ways out"
+    assert hidden_words(verdict, 76, 8) == "", "a high one shows all"
 
 
 @pytest.mark.parametrize("width", [30, 45])

@@ -330,7 +330,10 @@ class WatchScreen(SizedPanes, LogPlace):
         return False
 
     def action_zoom(self) -> None:
-        """One pane, or all of them."""
+        """One pane, or all of them; say so where there is room for one only."""
+        if self.is_narrow():
+            self.prl.tell(t("One pane has the whole screen at this width: 1 2 3 show another one."))
+            return
         self.toggle_class("-zoom")
         self.share_room()
 
