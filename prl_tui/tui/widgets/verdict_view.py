@@ -237,7 +237,8 @@ def _head(verdict: Verdict) -> str:
 
 def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) -> list[Line]:
     found = _told(finding, width)
-    if finding.why:
+    if finding.why and finding.why not in seen:
+        seen.add(finding.why)
         found += [Line(f"  {text}", "muted") for text in wrap(finding.why, width - 2)]
     for fix in finding.fixes:
         if fix.label not in seen:
