@@ -151,6 +151,9 @@ def _launch(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--detach", action="store_true", help=t("return at once; the run goes on"))
     how.add_argument("--foreground", action="store_true", help=t("stay, and return the run's exit code"))
     how.add_argument("--dry-run", action="store_true", help=t("check and show the command; start nothing"))
+    parser.epilog = t("Without --detach, --foreground, --dry-run or --json the run is watched: on a screen, or as lines where "
+                      "stdout is no terminal. Leaving that (q, Ctrl-C) leaves the run going on; `prl-tui watch` finds it "
+                      "again, and `prl-tui stop` ends it.")  # fmt: skip
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:

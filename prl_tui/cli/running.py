@@ -185,9 +185,13 @@ def _ask_on_interrupt(folder: RunFolder) -> launcher.Answer:
 
 
 def _dry_run(report: Report) -> int:
+    from prl_tui.core import launch_port
     from prl_tui.export.formats import FORMATS
 
-    print(FORMATS["command"](launch_plans.build(report.config)).text, end="")
+    plan = launch_plans.build(report.config)
+    print(FORMATS["command"](plan).text, end="")
+    if said := launch_port.words(plan):
+        print(sentence(said), file=sys.stderr)
     return Exit.OK
 
 

@@ -88,6 +88,24 @@ def _unknown_to(plan: LaunchPlan, chosen: Stack, span: tuple[str, str], back: tu
             yield Finding("flag-unknown", "error", key, message, why, fixes)
 
 
+def not_for(plan: LaunchPlan, stack: Stack) -> dict[str, str]:
+    """Field without a value → why none can be given to it: no version of the stack takes its flag."""
+    span = swift_span(stack.name)
+    if not span or not speaks_swift(plan):
+        return {}
+    lives = [
+        (field, LIVES[field.flag])
+        for field in plan.config.recipe.fields
+        if field.flag in LIVES and plan.config.value(field.key) is None
+    ]
+    return {
+        field.key: f"{t('{stack} does not know {flag}.', stack=stack.said, flag=field.flag)} "
+        f"{_why(field.flag, life, life.lacking(*span))}"
+        for field, life in lives
+        if not life.known_between(*span)
+    }
+
+
 def _whole(config: RunConfig, span: tuple[str, str], lacking: list[tuple[str, Life]]) -> dict[str, dict[str, Any]]:
     """Field → what makes its flag known, for all of these that can be; the others stay, each with its own sentence."""
     each = {key: changes for key, life in lacking if (changes := _changes(config, key, life))}

@@ -79,12 +79,17 @@ def verdict(report: Report) -> str:
 
 
 def findings(report: Report) -> list[str]:
-    """The findings, each with why and its own ways out; those that mend several errors at once stand once, at the end."""
+    """The findings, each with its own ways out and why, unless one before it has the same reason.
+
+    Ways out that mend several errors at once stand once, at the end.
+    """
     shared = _shared(report)
-    lines = []
+    lines: list[str] = []
+    reasons: set[str] = set()
     for finding in report.findings:
         lines.append(f"{GLYPHS[finding.severity]} {finding.message}")
-        if finding.why:
+        if finding.why and finding.why not in reasons:
+            reasons.add(finding.why)
             lines.append(f"    {finding.why}")
         own = _own(report, finding, shared) if shared and finding.fixes == shared else finding.fixes
         if own:

@@ -176,8 +176,16 @@ def _values(plan: LaunchPlan) -> Iterator[str]:
             yield f"if from {field.override}; then fail {literal(f'{field.override} {silent[field.key]}')}; fi"
         elif field.key in fixed:
             yield f"fixed {literal(field.key)} {field.override} {literal(config.text(field.key))}"
+    unknown = bash_overrides.flagless(plan)
     for field in sorted(fields, key=lambda field: plan.config.follows(field.key)):
-        yield from _value(plan, field)
+        yield from _value(plan, field) if field.key not in unknown else _refused(field, unknown[field.key])
+
+
+def _refused(field: Field, why: str) -> Iterator[str]:
+    """A field that the engine has no flag for: it stays without a value, whatever the environment says."""
+    yield f"{name_of(field.key)}={'()' if field.type in wordlist.TYPES else literal('')}"
+    yield f"if from {field.override}; then fail {literal(f'{field.override}: {why}')}; fi"
+    yield f"show {literal(field.key)} ''"
 
 
 def _value(plan: LaunchPlan, field: Field) -> Iterator[str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from textwrap import wrap
 
-from prl_tui.core import overriding
+from prl_tui.core import flags, overriding
+from prl_tui.core.assess import stack_of
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.export import bash_files
 from prl_tui.export.model import one_line
@@ -23,12 +24,21 @@ def fixed(plan: LaunchPlan) -> frozenset[str]:
     return STRUCTURE | bash_files.settled(plan)
 
 
+def flagless(plan: LaunchPlan) -> dict[str, str]:
+    """Field without a value → why a variable can give it none: the script's engine has no such flag."""
+    return flags.not_for(plan, stack_of(plan.config))
+
+
+def _kept(plan: LaunchPlan) -> frozenset[str]:
+    return fixed(plan) | bash_files.silent(plan).keys() | flagless(plan).keys()
+
+
 def example_of(plan: LaunchPlan, given: Collection[str] = ()) -> str:
     """NAME=VALUE with which the plan's script starts, as a shell's word; or "" where there is none.
 
     `given` are fields whose value comes from what runs the script.
     """
-    found = overriding.example(plan, fixed(plan) | bash_files.silent(plan).keys() | set(given))
+    found = overriding.example(plan, _kept(plan) | set(given))
     return f"{found.variable}={literal(found.value)}" if found else ""
 
 
@@ -40,7 +50,7 @@ def told(plan: LaunchPlan, example: str, given: Collection[str]) -> list[str]:
         if example
         else t("Values can be overridden by their variables; an empty one counts as unset.")
     )  # fmt: skip
-    kept = fixed(plan) | bash_files.silent(plan).keys()
+    kept = _kept(plan)
     fields = plan.config.recipe.fields
     refused = [field.override for field in fields if field.key in kept]
     placed = [field.override for field in fields if field.key in given and field.key not in kept]

@@ -78,7 +78,7 @@ def nvml(snapshot: GpuSnapshot) -> Iterator[Item]:
     title = t("NVIDIA driver")
     if snapshot.fault is not None:
         state: State = "warning" if snapshot.fault.code in _HARMLESS else "error"
-        yield _told("nvml", title, snapshot.fault.sentence, state)
+        yield _said("nvml", title, snapshot.fault.sentence, state, snapshot.fault.code)
         return
     count = len(snapshot.gpus)
     figures = {"driver": snapshot.driver or "–", "cuda": snapshot.cuda or "–"}
@@ -86,14 +86,32 @@ def nvml(snapshot: GpuSnapshot) -> Iterator[Item]:
     yield Item("nvml", title, said)
     for gpu in snapshot.gpus:
         if gpu.problem is not None:
-            yield _told("gpu", t("GPU {index}", index=gpu.index), gpu.problem, "error")
+            yield _said("gpu", t("GPU {index}", index=gpu.index), gpu.problem, "error", gpu.state)
+
+
+def _said(code: str, title: str, told: str, state: State, fault: str) -> Item:
+    fix = _without_way_out().get(fault)
+    return Item(code, title, told, state, fix) if fix else _told(code, title, told, state)
+
+
+def _without_way_out() -> dict[str, str]:
+    """What helps against a fault whose sentence tells only what it is; for the screens that is enough."""
+    return {
+        "no-driver": t("To train on GPUs install the NVIDIA driver, or start the container with --gpus all; without "
+                       "GPUs nothing is to be mended: a run that needs none, such as the demo, trains on the CPU."),
+        "no-gpus": t("In a container ask for GPUs (docker run --gpus all); else `lspci` shows whether the box has any."),
+        "reader-ended": t("Run `prl-tui gpus` again; where it ends again, `dmesg` may show who ended it."),
+        "denied": t("Ask for access to /dev/nvidia*, or for this GPU in the container."),
+        "other": t("`nvidia-smi` and `dmesg` on the host may show more."),
+    }  # fmt: skip
 
 
 def _told(code: str, title: str, told: str, state: State) -> Item:
     """A sentence whose way out stands behind its colon."""
     said, *rest = re.split(": |：", told, maxsplit=1)
     way_out = rest[0] if rest else ""
-    if way_out.partition(" ")[0].isalpha():  # a file's name keeps its own letters
+    first = way_out.partition(" ")[0]
+    if first.isalpha() and first != "pip":  # a command's or a file's name keeps its own letters
         way_out = way_out[:1].upper() + way_out[1:]
     return Item(code, title, said, state, sentence(way_out) if way_out else "")
 

@@ -227,7 +227,8 @@ def describe(
     if smoke.KEY not in known and (hidden := swallowed.of(seen.state, view)):  # a smoke test's verdict says it
         seen = value.replace(seen, detail=hidden)
     if seen.stopped_by_person and (view.interrupted or seen.state == "stopping"):
-        view = replace(view, errors=view.own_errors)  # how a program ends that was asked to is no failure of it
+        # how a program ends that was asked to is no failure of it
+        view = replace(view, errors=view.own_errors, stop_errors=() if view.own_errors else view.errors)
     failed = seen.state in {"failed", "finished-with-exit-error"} and not seen.detail
     if isinstance(folder, BareRun):
         failed = bool(view.errors) and not view.done

@@ -68,6 +68,8 @@ class RunView:
     own_errors: tuple[ErrorMark, ...] = ()
     """The same of what no SIGINT or SIGTERM asked for; ranks may fail because others have gone, so theirs only where
     the console, which has everything in the order in which it came, shows one too."""
+    stop_errors: tuple[ErrorMark, ...] = ()
+    """The first of each file where the stop of the run caused them all; then `errors` is empty."""
     interrupted: bool = False
     """A signal ended something before any other error came."""
     done: bool = False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from prl_tui.runs.overview import Overview
+from prl_tui.telemetry.error_lines import ErrorMark
 
 
 class FaultPlace(NamedTuple):
@@ -22,9 +24,19 @@ def find(one: Overview) -> FaultPlace | None:
     """None where no line looks like an error."""
     if one.cause is not None and one.cause.path is not None:
         return FaultPlace(rank_of(one, one.cause.path), one.cause.path, one.cause.at or 0)
-    if not one.view.errors:
+    return _first_of(one, one.view.errors)
+
+
+def of_stop(one: Overview) -> FaultPlace | None:
+    """Where the first error lines are of a run that had none before its stop; None where the stop caused none either."""
+    return _first_of(one, one.view.stop_errors)
+
+
+def _first_of(one: Overview, marks: Sequence[ErrorMark]) -> FaultPlace | None:
+    """A rank's own log before the one of all."""
+    if not marks:
         return None
-    path = next((mark.path for mark in one.view.errors if mark.path != one.folder.output), one.view.errors[0].path)
+    path = next((mark.path for mark in marks if mark.path != one.folder.output), marks[0].path)
     return FaultPlace(rank_of(one, path), path, None)
 
 

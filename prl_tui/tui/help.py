@@ -17,7 +17,7 @@ def configure_help(field: str = "") -> str:
             t("↑ ↓  move between settings        tab  the next pane"),
             t("digits  type a number at once     enter  open a field, or the next choice"),
             t("enter  keep what was typed        esc  what was there before"),
-            t("space ← →  another choice         x  the preset's value     u  undo"),
+            t("space ← →  another choice         x  the preset's value     u U  undo, redo"),
             t("a  show every setting             /  find a setting, or a preset"),
             t("f  apply the first way out        l  launch on this box"),
             t("t  try the training environment   L  launch without trying it"),

@@ -108,6 +108,8 @@ class Session:
     _facts: tuple[Recipe, Facts] | None = None
     _probe: Probe | None = None
     _back: list[tuple[RunConfig, str]] = field(default_factory=list)
+    _forth: list[tuple[RunConfig, RunConfig]] = field(default_factory=list)
+    """What was undone, the last one last, each behind the config from which it can be had again."""
     _verdict: Verdict | None = None
     looking: bool = False
     """Whether the facts are not yet those of the config as it is now."""
@@ -216,7 +218,24 @@ class Session:
         """One change back; False when there is none."""
         if not self._back:
             return False
+        undone = self.config
+        if not self._can_redo:
+            self._forth.clear()
         self.config, _ = self._back.pop()
+        self._forth.append((self.config, undone))
+        return True
+
+    @property
+    def _can_redo(self) -> bool:
+        """No change came after the last undo; typing that was given up is none."""
+        return bool(self._forth) and self._forth[-1][0] is self.config
+
+    def redo(self) -> bool:
+        """What was undone last, again; False when there is nothing of it."""
+        if not self._can_redo:
+            return False
+        self._back.append((self.config, ""))
+        _, self.config = self._forth.pop()
         return True
 
     def _types_on(self, key: str) -> bool:

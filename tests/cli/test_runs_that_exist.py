@@ -46,6 +46,13 @@ def test_the_help_of_compare_says_what_one_run_is_compared_with(cli) -> None:
     assert "the last run of its recipe before it" in " ".join(cli("compare", "--help").out.split())
 
 
+def test_the_help_of_launch_says_what_happens_without_an_option(cli) -> None:
+    """It did not say that it watches, nor that leaving leaves the run going on."""
+    told = " ".join(cli("launch", "--help").out.split())
+    assert "the run is watched" in told
+    assert "Leaving that (q, Ctrl-C) leaves the run going on" in told
+
+
 @pytest.mark.parametrize("text", ["{", "", "[1]", '{"schema": 99}'])
 def test_a_damaged_record_is_named_where_a_run_is_a_source(cli, run, text) -> None:
     """It was "neither a file, a recipe nor a run", while the list showed it."""

@@ -7,6 +7,10 @@ import shlex
 
 from prl_tui.core import checks, words
 from prl_tui.core.config import Source, resolve
+from prl_tui.core.findings import Finding
+from prl_tui.core.value import replace
+from prl_tui.tui.session import Verdict
+from prl_tui.tui.widgets import verdict_view
 from tests.built_in import RECIPES
 
 RECIPE = RECIPES["prl-grpo"]
@@ -48,3 +52,17 @@ def test_one_common_way_out_is_no_plural():
 
 def test_a_sound_config_has_no_ways_out():
     assert not any("way" in line for line in words.findings(report_of()) if line.startswith(("way", "    way")))
+
+
+def test_a_reason_that_several_findings_share_is_said_once():
+    """PRL's three data files had the same two sentences below each of them."""
+    names = ("a.jsonl", "b.jsonl", "c.jsonl")
+    told = [Finding("missing-file", "error", "dataset", f"{name} does not exist.", "PRL opens it.") for name in names]
+    other = Finding("other", "error", "", "Something else.", "For another reason.")
+    report = replace(checks.check(resolve(RECIPE)), findings=(*told[:2], other, told[2]))
+    lines = words.findings(report)
+    assert [line for line in lines if line.startswith("    ")] == ["    PRL opens it.", "    For another reason."]
+    assert sum("does not exist" in line for line in lines) == 3
+    verdict = Verdict(report.config, None)
+    verdict.__dict__["report"] = report
+    assert sum("PRL opens it." in line.text for line in verdict_view.lines(verdict, 70)) == 1

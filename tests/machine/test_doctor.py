@@ -53,8 +53,27 @@ def test_a_box_without_a_driver_is_no_broken_box_and_a_broken_driver_is() -> Non
 
 
 def test_a_file_s_name_in_a_way_out_keeps_its_letters() -> None:
-    item = only(doctor.nvml(GpuSnapshot(0.0, fault=GpuFault("no-driver"))))
-    assert item.fix.startswith("libnvidia-ml.so.1")
+    hung = Gpu(0, state="error", missing={"uuid": "reset-required"})
+    assert list(doctor.nvml(GpuSnapshot(0.0, (hung,))))[1].fix.startswith("nvidia-smi --gpu-reset")
+    denied = list(doctor.nvml(GpuSnapshot(0.0, (Gpu(0, state="denied"),))))[1]
+    assert denied.fix == "Ask for access to /dev/nvidia*, or for this GPU in the container."
+    assert only(doctor.nvml(GpuSnapshot(0.0, fault=GpuFault("binding-missing")))).fix == "pip install nvidia-ml-py."
+
+
+@pytest.mark.parametrize(
+    ("fault", "value", "fix"),
+    [
+        (GpuFault("no-driver"), "This box has no NVIDIA driver: libnvidia-ml.so.1 is not found", "install the NVIDIA driver"),
+        (GpuFault("no-gpus"), "The NVIDIA driver answers but shows no GPU here", "docker run --gpus all"),
+        (GpuFault("reader-ended", {"how": "SIGKILL"}), "ended by itself: SIGKILL", "`prl-tui gpus` again"),
+        (GpuFault("other", {"message": "Odd: 7"}), "The NVIDIA driver reports: Odd: 7", "`nvidia-smi` and `dmesg`"),
+    ],
+)  # fmt: skip
+def test_a_fault_that_names_no_way_out_gets_one(fault: GpuFault, value: str, fix: str) -> None:
+    """What stood behind its colon, `Libnvidia-ml.so.1 is not found`, counted as the way out."""
+    item = only(doctor.nvml(GpuSnapshot(0.0, fault=fault)))
+    assert item.value.endswith(value)
+    assert fix in item.fix
 
 
 def test_each_gpu_that_cannot_be_used_is_named() -> None:

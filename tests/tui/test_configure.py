@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 from textual import events
@@ -11,13 +12,14 @@ from textual import events
 from prl_tui.core import wordlist
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.value import replace as value_replace
 from prl_tui.machine import facts
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.session import Session, Verdict
 from prl_tui.tui.widgets.form_words import clicked
 from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.settings_form import SettingsForm
-from prl_tui.tui.widgets.verdict_view import VerdictView, _shown, hidden_findings, lines
+from prl_tui.tui.widgets.verdict_view import VerdictView, _shown, hidden_findings, hidden_words, lines
 from tests.tui.driving import click_text, configure, screen, sees, shows, text_of, type_text, wait_for
 
 WIDE, SMALL = (160, 45), (80, 24)
@@ -300,6 +302,54 @@ async def test_undo_takes_a_chosen_preset_back_with_its_mark(app):
         await wait_for(pilot, lambda: "▸ standard-4gpu" in text_of(place.presets), "the old preset marked")
 
 
+async def test_undo_that_leads_to_another_recipe_says_so_and_redo_takes_it_back(app):
+    """One `u` too many led from a recipe to another one without a word and without a way back."""
+    async with app().run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        place.session.choose("demo", "two-ranks")
+        place.update()
+        place.form.go_to("max_steps")
+        await pilot.press("7", "7", "enter", "u")
+        await wait_for(pilot, lambda: value(place, "max_steps") != 77, "the change undone")
+        assert not [n for n in pilot.app._notifications if "led" in n.message], "it is in sight in the form"
+        await pilot.press("u")
+        told = "u led back to prl-grpo/standard-4gpu. U takes demo/two-ranks again."
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if n.message == told], "where to")
+        assert place.session.config.recipe.name == "prl-grpo"
+        await pilot.press("U")
+        told_redo = "U led on to demo/two-ranks. u leads back to prl-grpo/standard-4gpu."
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if n.message == told_redo], "where to")
+        await shows(pilot, place.presets, "▸ two-ranks")
+        await pilot.press("U")
+        await wait_for(pilot, lambda: value(place, "max_steps") == 77, "the change again")
+        await pilot.press("U")
+        await wait_for(pilot, lambda: [n for n in pilot.app._notifications if "to redo" in n.message], "what it says")
+
+
+def test_redo_goes_as_far_as_undo_came_and_ends_with_another_change(recipes):
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    for text in ("4", "8", "16"):
+        session.set_text(GENERATIONS, text)
+        session.finish_typing()
+    for _ in range(3):
+        assert session.undo()
+    session.set_text(GENERATIONS, "5")
+    session.cancel_typing(GENERATIONS)
+    for expected in (4, 8):
+        assert session.redo(), "typing that was given up is no change"
+        assert session.config.value(GENERATIONS) == expected
+    session.set_text(BATCH, "9")
+    session.finish_typing()
+    assert not session.redo()
+    for _ in range(2):
+        assert session.undo()
+    assert session.config.value(GENERATIONS) == 4
+    assert session.redo()
+    assert session.redo()
+    assert not session.redo()
+    assert session.config.number(BATCH) == 9
+
+
 async def test_choices_cycle_by_space_and_arrows_both_ways(app):
     async with app().run_test(size=WIDE) as pilot:
         place = await open_on(pilot, "torch_dtype")
@@ -352,6 +402,46 @@ async def test_slash_finds_a_setting_by_key_label_or_variable(app, size, needle)
         assert place.form.has_focus
         assert place.form.key == "lora_alpha"
         await shows(pilot, place.form, "LoRA alpha")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "needle", "key", "first"),
+    [
+        ("swift-grpo", "model", "model", "vllm_max_model_len"),
+        ("safe-mm-dpo", "Config", "config", "config_source"),
+        ("vlm-sft", "GPUs", "cuda_visible_devices", "batch_size"),
+    ],
+)
+async def test_enter_takes_the_setting_of_just_that_name_before_the_first_hit(app, recipe, needle, key, first):
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        place.session.choose(recipe, next(iter(place.session.catalog.recipes[recipe].presets)))
+        place.update()
+        await pilot.press("slash")
+        await type_text(pilot, needle)
+        await wait_for(pilot, lambda: place.form._needle == needle.lower(), "what was typed")
+        assert next(entry.key for entry in place.form._entries if entry.key) == first, "the first hit"
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
+        assert place.form.key == key
+
+
+async def test_arrows_move_among_the_hits_of_a_search(app):
+    """`↓` did nothing: only the first hit could be had."""
+    async with app().run_test(size=SMALL) as pilot:
+        place = await configure(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "lora")
+        await pilot.press("down")
+        await wait_for(pilot, lambda: place.form._needle == "lora", "what was typed")
+        hits = [entry.key for entry in place.form._entries if entry.key]
+        await wait_for(pilot, lambda: place.form.key == hits[1], "the second")
+        await pilot.press("down", "up", "down")
+        assert place.query_one("#finder").has_focus
+        await pilot.press("down", "enter")
+        await wait_for(pilot, lambda: not place.query("#finder"), "the finder gone")
+        assert place.form.key == hits[min(3, len(hits) - 1)]
+        assert place.form.has_focus
 
 
 async def test_a_search_without_a_hit_leaves_the_form_usable(app):
@@ -640,6 +730,7 @@ async def test_a_long_verdict_says_how_much_is_below_and_is_paged(app, size):
         await pilot.press("end")
         assert (view.cursor, below()) == (view.count() - 1, 0)
         await wait_for(pilot, lambda: "more" not in text_of(view).split("\n")[-1], "nothing below, nothing said")
+        assert "enter  apply   esc  back" in text_of(view).split("\n")[-1]
         await pilot.press("pageup", "pageup", "pageup", "home")
         assert view.cursor == seen_rows(place)[0] == 0
 
@@ -943,7 +1034,21 @@ async def test_what_is_still_asked_takes_its_row_from_the_findings(app):
         told = sum(row[:2] in {"✗ ", "! ", "· "} for row in rows[1:])
         hidden = len(verdict.report.findings) + len(verdict.here) - told
         assert hidden > 0
-        assert str(view.border_subtitle) == f"d  {hidden} more"
+        assert str(view.border_subtitle).startswith(f"d  {hidden} more findings")
+
+
+def test_a_low_verdict_tells_how_many_ways_out_it_has_no_room_for(recipes):
+    """One way out of four stood there, and only “d 1 more”, of the findings."""
+    session = Session.begin(recipes, "prl-grpo", "standard-4gpu")
+    session.set_text(GENERATIONS, "3")
+    every = {fix.label for one in session.verdict.report.findings for fix in one.fixes}
+    assert len(every) > 2
+    assert hidden_words(session.verdict, 76, 3) == f"2 more findings, {len(every) - 1} more ways out"
+    alone = Finding("code", "error", "", "A fault.", fixes=tuple(Fix(label=str(n), changes={}) for n in range(3)))
+    verdict = replace(session.verdict, probed=(alone,))
+    verdict.__dict__["report"] = value_replace(session.verdict.report, findings=())
+    assert hidden_words(verdict, 76, 3) == "2 more ways out"
+    assert hidden_words(verdict, 76, 8) == "", "a high one shows all"
 
 
 @pytest.mark.parametrize("width", [30, 45])

@@ -150,6 +150,7 @@ def test_help_names_every_key_of_its_screen(screen, words) -> None:
         "colon",
         "ctrl+p",
         "ctrl+z",
+        "ctrl+y",
         "delete",
         "left_square_bracket",
         "right_square_bracket",

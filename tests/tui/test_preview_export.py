@@ -94,6 +94,23 @@ async def test_each_tab_shows_what_export_writes_and_v_walks_through_them(app, s
             await pilot.press("v")
 
 
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_the_frame_of_the_command_says_which_port_a_launch_takes_instead(app, size):
+    async with app("demo", "two-ranks").run_test(size=size) as pilot:
+        place = await configure(pilot)
+        if size == SMALL:
+            await pilot.press("v")
+        said = "Launched here: --master_port=PORT, a free one, not --standalone"
+        await wait_for(pilot, lambda: said in text_of(place.preview).split("\n")[0], "the port")
+        await pilot.press("right_square_bracket")
+        await wait_for(pilot, lambda: "Launched" not in text_of(place.preview).split("\n")[0], "not of a script")
+        await pilot.press("left_square_bracket")
+        place.session.set_text("master_port", "30000")
+        place.update()
+        await wait_for(pilot, lambda: "--master_port=30000" in preview_text(place), "the port of one's own")
+        assert "Launched" not in text_of(place.preview).split("\n")[0]
+
+
 @pytest.mark.parametrize("size", [WIDE, (110, 35), SMALL])
 async def test_brackets_turn_the_formats_both_ways_and_the_frame_says_so(app, size):
     async with app().run_test(size=size) as pilot:

@@ -35,6 +35,7 @@ from tests.tui.driving import configure, lines, screen, sees, shows, text_of, wa
 
 WIDE, SMALL = (160, 45), (80, 24)
 WAIT = "import time\nwhile True: print('tick', flush=True); time.sleep(0.05)"
+SLEEPS = "import time; time.sleep(600)"
 FAILS = "import sys\nprint('all well so far')\nfor n in range(60): print('line', n)\nraise ValueError('[/INST] broke')"
 ALREADY = "ValueError: [/INST] broke – the marked line, in sight already"
 
@@ -459,6 +460,27 @@ async def test_details_goes_to_the_first_error_line_and_slash_searches(app, star
         await pilot.press(*"line", "space", "7", "enter")
         await wait_for(pilot, lambda: log.current_line == 8, "the searched line")
         await shows(pilot, log, "line 7")
+
+
+async def test_details_of_a_stopped_run_go_to_the_first_line_that_the_stop_caused_and_say_so(app, start):
+    """It said “No error lines here.” over lines that `e` went to."""
+    async with app().run_test(size=SMALL) as pilot:
+        folder = start(
+            f"print('ready')\ntry:\n    {SLEEPS}\nexcept KeyboardInterrupt:\n    print('A\\n' * 50)\n    raise"
+        )
+        place = await watch(pilot, folder)
+        log = place.query_one(LogView)
+        await wait_for(pilot, lambda: "ready" in text_of(log), "its log")
+        stop.stop(folder, by="test")
+        await wait_for(pilot, lambda: "■ stopped" in text_of(place.query_one("#head")), "how it ended")
+        await wait_for(pilot, lambda: "KeyboardInterrupt" in text_of(log), "its end")
+        await pilot.press("e", "e")
+        await wait_for(pilot, lambda: log.current_line == log.lines - 1, "the second error line")
+        await pilot.press("d")
+        await wait_for(pilot, lambda: told(pilot.app, "The stop caused the error lines here: none came before"), "why")
+        await wait_for(pilot, lambda: "error 1 of 2" in text_of(place.query_one(LogTabs)), "how many")
+        await wait_for(pilot, lambda: "Traceback" in text_of(log).splitlines()[log.marked_row()], "the first, marked")
+        assert not told(pilot.app, "No error lines here")
 
 
 async def test_details_of_a_cause_that_is_in_sight_say_so_until_another_pane_has_the_keys(app, start):

@@ -7,7 +7,7 @@ import pytest
 from prl_tui.machine.gpu_feed import Reading
 from prl_tui.machine.gpus import Gpu, GpuSnapshot
 from tests.tui.driving import wait_for
-from tests.tui.test_runs_and_watch import SMALL, WAIT, WIDE, start, watch
+from tests.tui.test_runs_and_watch import SMALL, WAIT, WIDE, start, told, watch
 from tests.tui.test_sized_panes import laid_out, press
 
 __all__ = ["start"]
@@ -77,3 +77,13 @@ async def test_it_fills_the_room_after_a_moved_border_and_after_resizes(app, sta
             fills(place)
         await press(pilot, "z")
         assert shares(place) == chosen
+
+
+async def test_where_one_pane_has_the_screen_z_says_so(app, start):
+    """It did nothing at 80x24, without a word, and the next wide terminal was zoomed."""
+    async with opened(app, 2).run_test(size=SMALL) as pilot:
+        place = await watch(pilot, start(WAIT))
+        await laid_out(pilot)
+        await press(pilot, "z")
+        await wait_for(pilot, lambda: told(pilot.app, "One pane has the whole screen at this width"), "why")
+        assert not place.has_class("-zoom")

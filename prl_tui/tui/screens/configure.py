@@ -57,6 +57,7 @@ class ConfigureScreen(BoxPlace):
         Binding("d", "full_verdict", t("whole verdict"), show=False),
         Binding("r", "next_recipe", t("recipe"), show=False),
         Binding("u,ctrl+z", "undo", t("undo"), show=False),
+        Binding("U,ctrl+y", "redo", t("redo"), show=False, tooltip=t("What u undid, again")),
         Binding("x", "in_form('reset')", t("preset's value"), show=False),
         Binding("a", "in_form('toggle_all')", t("all settings"), show=False),
         Binding("R", "app.go('runs')", t("runs"), show=False),
@@ -244,14 +245,33 @@ class ConfigureScreen(BoxPlace):
 
     def action_undo(self) -> None:
         """One change back."""
-        self.form.stop_typing()
-        self.session.finish_typing()
+        before = self._settled()
         if not self.session.undo():
             self.prl.tell(t("There is nothing to undo."))
-            return
+        elif (now := self._went()) != before:
+            self.prl.tell(t("u led back to {now}. U takes {before} again.", now=now, before=before), "warning")
+
+    def action_redo(self) -> None:
+        """What was undone last, again."""
+        before = self._settled()
+        if not self.session.redo():
+            self.prl.tell(t("There is nothing to redo."))
+        elif (now := self._went()) != before:
+            self.prl.tell(t("U led on to {now}. u leads back to {before}.", now=now, before=before), "warning")
+
+    def _settled(self) -> str:
+        """Which preset the form has, with every change a step of its own."""
+        self.form.stop_typing()
+        self.session.finish_typing()
+        return configure_words.name(self.session.config)
+
+    def _went(self) -> str:
+        """Another step's config is in the form: which preset that is of."""
         config = self.session.config
         self.presets.mark(config.recipe.name, config.preset)
+        self.look_at_gpus()
         self.update()
+        return configure_words.name(config)
 
     async def action_in_form(self, action: str) -> None:
         """A key of the form's, pressed in another pane: the form comes into sight with what it does."""
@@ -357,8 +377,7 @@ class ConfigureScreen(BoxPlace):
         """Told to whoever wants to go on with a preset that only the cursor is on: the form has another one."""
         pointed = self.presets.pointed
         if pointed:
-            config = self.session.config
-            now = f"{config.recipe.name}/{config.preset}"
+            now = configure_words.name(self.session.config)
             self.prl.tell(t("The form has {now}; enter takes {pointed}.", now=now, pointed=pointed), "warning")
         return bool(pointed)
 

@@ -42,11 +42,15 @@ def about(session: Session) -> str:
     )
 
 
+def name(config: RunConfig) -> str:
+    """`RECIPE/PRESET`, or the recipe alone."""
+    return f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
+
+
 def preset_line(config: RunConfig, listed: bool) -> Content:
     """Where there is no room for the list: the preset's name, and the key to the list unless that is in sight."""
-    name = f"{config.recipe.name}/{config.preset}" if config.preset else config.recipe.name
     key = "" if listed else f"   p {t('presets')}"
-    return Content.assemble((f"{t('preset')} ▸ ", "$secondary"), (safe(name), "bold"), (key, "$secondary"))
+    return Content.assemble((f"{t('preset')} ▸ ", "$secondary"), (safe(name(config)), "bold"), (key, "$secondary"))
 
 
 def wanted_gpus(session: Session) -> set[int] | None:

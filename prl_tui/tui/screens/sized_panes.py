@@ -77,10 +77,14 @@ class SizedPanes(Place):
 
     def _alone(self) -> bool:
         """Said where one pane has the whole screen."""
-        if self.has_class("-zoom") or "-narrow" in self._size_class():
+        if self.has_class("-zoom") or self.is_narrow():
             self.prl.tell(t("One pane has the whole screen: there is no border to move."))
             return True
         return False
+
+    def is_narrow(self) -> bool:
+        """Whether there is room for one pane only."""
+        return "-narrow" in self._size_class()
 
     # --- shares ---------------------------------------------------------------------------------------------------
 
@@ -125,7 +129,7 @@ class SizedPanes(Place):
         if gpus is None or upper is None:
             return  # not composed yet
         key = self._size_class()
-        alone = self.has_class("-zoom") or "-narrow" in key
+        alone = self.has_class("-zoom") or self.is_narrow()
         shares = Shares() if alone else self.prl.pane_shares.get(key, Shares())
         rows = None if shares.rows is None else self._fitting_rows(shares.rows)
         columns = None if shares.columns is None else self._fitting_columns(shares.columns)

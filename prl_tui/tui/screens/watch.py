@@ -330,25 +330,32 @@ class WatchScreen(SizedPanes, LogPlace):
         return False
 
     def action_zoom(self) -> None:
-        """One pane, or all of them."""
+        """One pane, or all of them; say so where there is room for one only."""
+        if self.is_narrow():
+            self.prl.tell(t("One pane has the whole screen at this width: 1 2 3 show another one."))
+            return
         self.toggle_class("-zoom")
         self.share_room()
 
     def action_details(self, _none: bool = False) -> None:
         """Go to the cause of a failure, else to the first line that looks like an error."""
         place = fault_place.find(self._one) if self._one is not None else None
+        stopped = fault_place.of_stop(self._one) if self._one is not None and place is None else None
+        place = place or stopped
         if place is None:
             self.prl.tell(self._no_errors())
             return
         names = [tab.rank for tab in self.query_one(LogTabs).tabs]
-        self._came_from = self.in_sight()
+        self._came_from = self.in_sight() if stopped is None else None
+        if stopped is not None:
+            self.prl.tell(t("The stop caused the error lines here: none came before it. e leads to the next one."))
         self.action_pane("logs")
         self._chose_log = True
         self.query_one(LogView).narrow(Shown())
         self._show_tab(names.index(place.rank) if place.rank in names else 0)
         view = self.query_one(LogView)
         if place.at is None:
-            view.find_error()
+            view.find_error(first=True)
             return
         awaited = t("Counting the lines before the cause …")
         self.prl.beside.do(

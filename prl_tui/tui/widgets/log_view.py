@@ -90,9 +90,9 @@ class LogView(FilterPane):
             except TooSlowError:
                 self._drop_slow()
 
-    def find_error(self, *, backwards: bool = False) -> None:
-        """Go to the next line that looks like an error; `Searched` says where."""
-        self._look_for(ErrorTest(), backwards, from_here=False)
+    def find_error(self, *, backwards: bool = False, first: bool = False) -> None:
+        """Go to the next line that looks like an error, or to the log's first one; `Searched` says where."""
+        self._look_for(ErrorTest(), backwards, from_here=False, from_top=first)
 
     @property
     def hits(self) -> str:
@@ -210,8 +210,11 @@ class LogView(FilterPane):
 
     # --- searching -------------------------------------------------------------------------------------------
 
-    def _look_for(self, test: LineTest, backwards: bool, from_here: bool) -> None:
-        """`from_here`: from the first line in sight, as when a text was just typed; else from the line last jumped to."""
+    def _look_for(self, test: LineTest, backwards: bool, from_here: bool, from_top: bool = False) -> None:
+        """`from_here`: from the first line in sight, as when a text was just typed; else from the line last jumped to.
+
+        `from_top`: from the log's first line.
+        """
         self._count_level(next(iter(test.levels)) if isinstance(test, LevelTest) else None)
         start = self.scroll_offset.y
         current, height = self.current_line, max(1, self.size.height)
@@ -226,7 +229,7 @@ class LogView(FilterPane):
             start = max(0, min(start + height, self.lines) - 1)
 
         async def search() -> None:  # made when it begins: one that is called off before that never was
-            await self._search(test, start, backwards)
+            await self._search(test, None if from_top else start, backwards)
 
         self.run_worker(search, group="search", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
@@ -236,13 +239,14 @@ class LogView(FilterPane):
         lines = self._source.read_lines(top, max(1, self.size.height)) if self._source else []
         return next((top + n for n, raw in enumerate(lines) if test.hits(plain(raw))), None)
 
-    async def _search(self, test: LineTest, start: int, backwards: bool) -> None:
-        """Search in slices between which the screen has its turn; `start` may be one beyond either end."""
-        source, hit = self._source, None
+    async def _search(self, test: LineTest, begin: int | None, backwards: bool) -> None:
+        """Search in slices between which the screen has its turn; `begin` may be one beyond either end, None: the top."""
+        source, hit, start = self._source, None, begin or 0
         if isinstance(source, TailFirst):
             start = await self._count_all(source, start)
         if self.filtered is not None:
             start = await self._all_filtered(start)
+        start = 0 if begin is None else start
         batch = BATCH if self.filtered is None else _FILTERED_BATCH
         turn = time.monotonic() + _SLICE_SECONDS
         try:

@@ -1,4 +1,4 @@
-"""What will run: the command, the bash script, the TOML, exactly as they would be written."""
+"""What will run: the command, the bash script, the TOML, as they would be written; the frame says what a launch changes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from prl_tui.core import launch_port
 from prl_tui.core.plan import LaunchPlan
 from prl_tui.export.formats import FORMATS
 from prl_tui.i18n import t
@@ -114,7 +115,7 @@ class Preview(Vertical):
     def __init__(self, **keywords: str | None) -> None:
         super().__init__(id=keywords.get("id"), classes=keywords.get("classes"))
         self._plan: LaunchPlan | None = None
-        self._drawn = ""
+        self._drawn = self._said = ""
 
     def compose(self) -> ComposeResult:
         """Tabs over text."""
@@ -149,6 +150,9 @@ class Preview(Vertical):
         if self._plan is None or not self.display:
             return
         text, active = self.query_one(TextRows), self.query_one(Tabs).active
+        said = launch_port.words(self._plan) if active == "command" else ""
+        if self._said != said:
+            self._said, self.border_title = said, Content(safe(said))
         made = FORMATS[active](self._plan)
         text.show(made.text)
         if active != self._drawn:  # at its own part; from then on where a person has put it

@@ -23,7 +23,7 @@ from prl_tui.tui.widgets.line_editor import LineEditor
 from prl_tui.tui.widgets.rows import Piece, Rows
 
 CHOSEN = {"choice", "bool"}
-SCREEN_KEYS = frozenset("flLtTspvdqrRwxu") | {"question_mark", "slash", "colon"}
+SCREEN_KEYS = frozenset("flLtTspvdqrRwxuU") | {"question_mark", "slash", "colon"}
 """What the last line and the help offer, as far as no number has such a letter."""
 NO_NUMBER = {"int": SCREEN_KEYS | frozenset("ea"), "float": SCREEN_KEYS}
 """What is the screen's in a field of that type that a digit has opened."""
@@ -108,10 +108,14 @@ class SettingsForm(Rows):
         self._tell_place()
 
     def find(self, needle: str) -> None:
-        """Show only the settings whose name, label or variable has this text; "" shows the usual ones."""
+        """Show only the settings whose name, label or variable has this text; "" shows the usual ones.
+
+        The cursor goes to the one that has just this name, else to the first.
+        """
         self._needle = needle.strip().lower()
         self._collect()
-        self.put_cursor(self._nearest(0))
+        named = (y for y, entry in enumerate(self._entries) if entry.key and self._is_named(entry.key))
+        self.put_cursor(next(named, self._nearest(0)))
         self._tell_place()
 
     @property
@@ -190,10 +194,13 @@ class SettingsForm(Rows):
                 yield Entry(group)
             yield Entry(field.group, field.key)
 
+    def _is_named(self, key: str) -> bool:
+        field = self._config.recipe.by_key[key] if self._config is not None else None
+        return field is not None and bool(self._needle) and self._needle in [name.lower() for name in _names(field)]
+
     def _hidden(self, field: Field) -> bool:
         if self._needle:
-            text = f"{field.key} {field.label} {field.label.en} {field.flag} {field.override}".lower()
-            return self._needle not in text
+            return self._needle not in " ".join(_names(field)).lower()
         if self._all or not (field.advanced or field.key in self._idle) or field.key in self._findings:
             return False
         if self._editor is not None and field.key == self.key:
@@ -392,3 +399,8 @@ class SettingsForm(Rows):
     def on_blur(self) -> None:
         """Leaving the form closes an open field; what was typed stays."""
         self.stop_typing()
+
+
+def _names(field: Field) -> tuple[str, ...]:
+    """What a setting is looked for by."""
+    return (field.key, str(field.label), field.label.en, field.flag, field.override)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
@@ -86,16 +87,26 @@ class VerdictView(Rows):
         return next((y for y, line in enumerate(self._lines[: self.size.height]) if line.fix is not None), 0)
 
     def _say_hidden(self) -> None:
-        """On the frame: what there is no room for, and the key that leads to it."""
-        height = self.size.height
+        """On the frame: what there is no room for and the key that leads to it; with the keys, what they do here."""
+        height, width = self.size.height, max(20, self.room)
         room = max(1, height - self._taken)
-        findings = hidden_findings(self._verdict, max(20, self.room), room) if self._verdict is not None else 0
+        hidden = hidden_words(self._verdict, width, room) if self._verdict is not None else ""
         below = self.count() - height - self.scroll_offset.y if height else 0
-        words = t("d  {n} more", n=findings) if findings else ""
+        words = f"d  {hidden}" if hidden else ""
         if below > 0 and not words:
             words = f"{'↓' if self.has_focus else 'd'}  {nt('{n} more line', '{n} more lines', below)}"
+        if self.has_focus:
+            words = self._with_keys(words, width)
         if self._hidden != words:
             self._hidden, self.border_subtitle = words, Content(words)
+
+    def _with_keys(self, words: str, width: int) -> str:
+        """The keys behind the words, as many as there is room for; the way back before all others."""
+        applies = [t("enter  apply")] if any(line.fix is not None for line in self._lines) else []
+        parts = [one for one in (words, *applies, t("esc  back")) if one]
+        while len(parts) > 1 and cell_len("   ".join(parts)) > width - 2:
+            del parts[-2]
+        return "   ".join(parts)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other rows are hidden now."""
@@ -145,6 +156,22 @@ def hidden_findings(verdict: Verdict, width: int, height: int) -> int:
     if height >= LOW or not found:
         return 0
     return found - len(_in_sight(verdict, width, height))
+
+
+def hidden_words(verdict: Verdict, width: int, height: int) -> str:
+    """What a low pane has no room for: findings, and the ways out of all of them."""
+    findings = hidden_findings(verdict, width, height)
+    said = [nt("{n} more finding", "{n} more findings", findings)] if findings else []
+    if height < LOW and (ways := hidden_ways(verdict, width, height)):
+        said.append(nt("{n} more way out", "{n} more ways out", ways))
+    return listed(said)
+
+
+def hidden_ways(verdict: Verdict, width: int, height: int) -> int:
+    """How many ways out a low pane has no room for."""
+    shown = {line.fix.label for line in lines(verdict, width, height)[:height] if line.fix is not None}
+    every = {fix.label for finding in (*verdict.report.findings, *verdict.here) for fix in finding.fixes}
+    return len(every - shown)
 
 
 def lines(verdict: Verdict, width: int, height: int = 40) -> list[Line]:
@@ -210,7 +237,8 @@ def _head(verdict: Verdict) -> str:
 
 def _finding(finding: Finding, first: Fix | None, seen: set[str], width: int) -> list[Line]:
     found = _told(finding, width)
-    if finding.why:
+    if finding.why and finding.why not in seen:
+        seen.add(finding.why)
         found += [Line(f"  {text}", "muted") for text in wrap(finding.why, width - 2)]
     for fix in finding.fixes:
         if fix.label not in seen:
