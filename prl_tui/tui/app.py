@@ -221,11 +221,11 @@ class PrlApp(CalmEnd):
     def catalog(self) -> Catalog:
         """The recipes."""
         if self._catalog is None:
-            from prl_tui.core import catalog
+            from prl_tui.core import heads
             from prl_tui.machine import paths, trust
 
             folders = trust.recipe_folders(trust.folder_here())
-            self._catalog = catalog.load(folders, cache=paths.cache_dir() / "recipes")
+            self._catalog = heads.load(folders, paths.cache_dir() / "recipes")
         return self._catalog
 
     def action_go(self, place: str) -> None:

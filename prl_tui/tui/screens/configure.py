@@ -120,6 +120,7 @@ class ConfigureScreen(BoxPlace):
         self.update()
         if self._standing is not None:
             self.form.stand(self._standing)
+        self.presets.keep_list()
         for look in (self.look_on, self.presets.look_at_files):
             self.set_timer(LOOK_AFTER, look)
 
