@@ -10,15 +10,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prl_tui import __version__, regular
-from prl_tui.core import assess, catalog, checks
-from prl_tui.core.batch import Batch
+from prl_tui.core import catalog
 from prl_tui.core.catalog import Catalog, Head, Problem
 from prl_tui.core.config import RunConfig, resolve
 from prl_tui.core.recipe import Recipe, SharedFile
 from prl_tui.core.recipe_tables import text_of
+
+if TYPE_CHECKING:
+    from prl_tui.core.batch import Batch
 
 NAME = "_heads.json"
 """The file in the cache; no recipe's is called so."""
@@ -46,6 +48,8 @@ def of(loaded: Catalog) -> Mapping[str, Head]:
 
 def figures(config: RunConfig, batch: Batch | None = None) -> Figures:
     """GPUs, batch per device, generations, global batch; `batch` is of the person's config files too."""
+    from prl_tui.core import assess, checks
+
     batch = checks.figures(config) if batch is None else batch
     generations = config.number("num_generations") if "num_generations" in config.recipe.by_key else None
     return assess.gpus(config), batch.per_device, generations, batch.global_batch

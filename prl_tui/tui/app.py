@@ -129,6 +129,12 @@ class PrlApp(CalmEnd):
 
         return TerminalDriver
 
+    def get_default_screen(self) -> Screen[None]:
+        """What the places lie on."""
+        from prl_tui.tui.screens.under import Under
+
+        return Under(id="_default")
+
     def get_theme(self, theme_name: str) -> Theme | None:
         """The app's own theme too, which the framework wants before one can be registered."""
         return DARK if theme_name == DARK.name else super().get_theme(theme_name)

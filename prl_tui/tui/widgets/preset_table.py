@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -35,8 +34,7 @@ BEGINS = ",".join(char for char in string.ascii_letters + string.digits if char 
 """Keys of the others, as a binding names them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A recipe's heading, or one of its presets."""
 
     recipe: str
@@ -57,12 +55,13 @@ class PresetTable(Rows):
         Binding(BEGINS, "find", show=False),
     ]
 
-    @dataclass
     class Chosen(Message):
         """A preset was chosen."""
 
-        recipe: str
-        preset: str
+        def __init__(self, recipe: str, preset: str) -> None:
+            super().__init__()
+            self.recipe = recipe
+            self.preset = preset
 
     def __init__(self, catalog: Catalog, **keywords: str | None) -> None:
         super().__init__(**keywords)
