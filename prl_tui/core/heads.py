@@ -121,7 +121,7 @@ def _kept(path: Path) -> dict[str, Head] | None:
         if found["stamp"] != _stamp():
             return None
         return {name: _head(table) for name, table in found["recipes"].items()} or None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

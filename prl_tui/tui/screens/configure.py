@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -96,7 +96,7 @@ class ConfigureScreen(BoxPlace):
     async def _painted(self, _screen: object) -> None:
         """The presets are on the terminal: the rest follows, and is painted once, when all of it is there."""
         self.screen_layout_refresh_signal.unsubscribe(self)
-        await asyncio.sleep(FRAME_OUT)
+        time.sleep(FRAME_OUT)
         with self.app.batch_update():
             await self._mount_rest()
 
