@@ -58,6 +58,8 @@ class Catalog(Value):
     problems: tuple[Problem, ...] = ()
     heads: Mapping[str, Head] = {}
     """What a list shows of each recipe, where that is known without building them (`heads.load`)."""
+    stamp: tuple[object, ...] = ()
+    """The files as they were when it was read, where the list of it may be kept (`heads.keep`)."""
 
     def find(self, name: str) -> Recipe | None:
         """The recipe of that name."""

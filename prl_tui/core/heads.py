@@ -18,6 +18,7 @@ from prl_tui.core.catalog import Catalog, Head, Problem
 from prl_tui.core.config import RunConfig, resolve
 from prl_tui.core.recipe import Recipe, SharedFile
 from prl_tui.core.recipe_tables import text_of
+from prl_tui.core.value import replace
 
 if TYPE_CHECKING:
     from prl_tui.core.batch import Batch
@@ -33,9 +34,12 @@ def load(folders: Iterable[Path], cache: Path) -> Catalog:
     """`catalog.load`, with recipes that are built when they are asked for, where the cache has the list of them."""
     folders, problems = list(folders), list[Problem]()
     own = any(catalog.own_files(folder, problems) for folder in folders)
-    heads = _kept(cache / NAME) if not own and not problems else None
-    if heads is None:
+    if own or problems:
         return catalog.load(folders, cache=cache)
+    stamp = _stamp()
+    heads = _kept(cache / NAME, stamp)
+    if heads is None:
+        return replace(catalog.load(folders, cache=cache), stamp=stamp)
     return Catalog(Shelf(heads, cache), (), heads)
 
 
@@ -57,23 +61,21 @@ def figures(config: RunConfig, batch: Batch | None = None) -> Figures:
 
 def keep(loaded: Catalog, cache: Path) -> None:
     """Put the list into the cache for the next start, where it was not there and can be."""
-    recipes = loaded.recipes
-    if loaded.heads or loaded.problems or any(one.origin or one.places for one in recipes.values()):
+    if not loaded.stamp or loaded.problems:
         return
     import contextlib
 
     from prl_tui import atomic
 
-    stamp = _stamp()
     table = {
         name: {
             "title": {"en": one.data.title.en, "zh": one.data.title.zh},
             "presets": {preset: figures(resolve(one, preset)) for preset in one.presets},
         }
-        for name, one in recipes.items()
+        for name, one in loaded.recipes.items()
     }
     with contextlib.suppress(OSError, ValueError):  # a cache that cannot be written costs time, no more
-        atomic.write_text(cache / NAME, json.dumps({"stamp": stamp, "recipes": table}))
+        atomic.write_text(cache / NAME, json.dumps({"stamp": loaded.stamp, "recipes": table}))
 
 
 class Shelf(Mapping[str, Recipe]):
@@ -108,17 +110,17 @@ class Shelf(Mapping[str, Recipe]):
         return len(self._heads)
 
 
-def _stamp() -> list[object]:
+def _stamp() -> tuple[object, ...]:
     """What the list is made from: each recipe's file, and the rules."""
     files = [*catalog.built_in_files(), *sorted(RULES.glob("*.py"))]
-    return [__version__, *([str(path), (status := path.stat()).st_mtime_ns, status.st_size] for path in files)]
+    return __version__, *([str(path), (status := path.stat()).st_mtime_ns, status.st_size] for path in files)
 
 
-def _kept(path: Path) -> dict[str, Head] | None:
+def _kept(path: Path, stamp: tuple[object, ...]) -> dict[str, Head] | None:
     """The list in the cache, if it is one of these very files."""
     try:
         found: Any = json.loads(regular.read_bytes(path))
-        if found["stamp"] != _stamp():
+        if tuple(found["stamp"]) != stamp:
             return None
         return {name: _head(table) for name, table in found["recipes"].items()} or None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -16,7 +16,7 @@ OWN = 'schema = 1\nextends = "demo"\n[presets.mine.values]\nnproc_per_node = 1\n
 @pytest.fixture
 def cache(tmp_path):
     """A cache with the list."""
-    heads.keep(catalog.load(cache=tmp_path), tmp_path)
+    heads.keep(heads.load([], tmp_path), tmp_path)
     return tmp_path
 
 
@@ -121,4 +121,16 @@ def test_a_broken_list_counts_as_none(cache, text):
 
 def test_a_cache_that_cannot_be_written_costs_time_and_no_more(tmp_path):
     (tmp_path / "file").write_text("")
-    heads.keep(CATALOG, tmp_path / "file")
+    heads.keep(heads.load([], tmp_path / "file"), tmp_path / "file")
+
+
+def test_the_list_is_one_of_the_files_that_were_read(tmp_path, monkeypatch):
+    """Recipes that change while the app is open are not in what it has read; the next start reads them."""
+    found = heads.load([], tmp_path)
+    other = tmp_path / "new.toml"
+    other.write_text("")
+    real = catalog.built_in_files
+    monkeypatch.setattr(catalog, "built_in_files", lambda: [*real(), other])
+    monkeypatch.setattr(catalog, "load", lambda *_, **__: CATALOG)
+    heads.keep(found, tmp_path)
+    assert not heads.load([], tmp_path).heads

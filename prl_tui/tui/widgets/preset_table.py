@@ -96,7 +96,7 @@ class PresetTable(Rows):
 
     def keep_list(self) -> None:
         """Have the next start know the list, on a thread; for a start that did not."""
-        if not self._catalog.heads:
+        if self._catalog.stamp:
             cache = paths.cache_dir() / "recipes"
             cast("PrlApp", self.app).beside.do("list of presets", lambda: heads.keep(self._catalog, cache))
 
