@@ -176,10 +176,7 @@ def needs_gpu(config: RunConfig) -> bool:
     return data.needs_gpu and not (data.cpu and config.value(data.cpu))
 
 
-def stack_of(config: RunConfig, override: str = "", probed: str = "") -> Stack:
-    """The stack whose rules hold: what the person picks, else the environment's, else the recipe's own."""
-    chosen = config.value("stack") if "stack" in config.settings else None
-    return stacks.find(override or chosen or probed or config.recipe.data.stack)
+stack_of = stacks.of
 
 
 def gpus(config: RunConfig) -> int | None:

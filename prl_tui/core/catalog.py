@@ -18,6 +18,7 @@ from prl_tui.core.recipe import (
     Recipe,
     RecipeFile,
     SharedFile,
+    Text,
     build,
 )
 from prl_tui.core.recipe_tables import field_of, preset_of, recipe_file_of
@@ -42,11 +43,23 @@ class Problem(Value):
     """One sentence that names the file and the place in it."""
 
 
+class Head(Value):
+    """What a list of presets shows of a recipe."""
+
+    title: Text
+    presets: Mapping[str, tuple[int | None, ...] | None]
+    """Preset → its numbers (`heads.figures`); None where they are not worked out yet."""
+
+
 class Catalog(Value):
     """Every recipe by name, and what was skipped."""
 
     recipes: Mapping[str, Recipe]
     problems: tuple[Problem, ...] = ()
+    heads: Mapping[str, Head] = {}
+    """What a list shows of each recipe, where that is known without building them (`heads.load`)."""
+    stamp: tuple[object, ...] = ()
+    """The files as they were when it was read, where the list of it may be kept (`heads.keep`)."""
 
     def find(self, name: str) -> Recipe | None:
         """The recipe of that name."""
@@ -150,24 +163,30 @@ def load(folders: Iterable[Path] = (), only: str | None = None, cache: Path | No
     `only` reads no other built-in. `cache` is a folder for tables that were read and checked before.
     """
     problems: list[Problem] = []
-    shared = _shared(problems, cache)
+    shared = shared_files(problems, cache)
     recipes: dict[str, Recipe] = {}
-    for path in sorted(BUILT_IN.glob("*.toml"), key=lambda path: (path.stem == LAST, path.stem)):
+    for path in built_in_files():
         if path.stem.startswith("_") or (
             only is not None and (BUILT_IN / f"{only}.toml").exists() and path.stem != only
         ):
             continue
-        recipe = _read_recipe(path, shared, "", problems, cache)
+        recipe = read_recipe(path, shared, "", problems, cache)
         if recipe is not None:
             recipes[recipe.name] = recipe
     names = {path.stem for path in BUILT_IN.glob("*.toml")}
     for folder in folders:
-        for path in _files(folder, problems):
+        for path in own_files(folder, problems):
             _take_in(path, recipes, names, shared, problems)
     return Catalog(recipes, tuple(problems))
 
 
-def _files(folder: Path, problems: list[Problem]) -> list[Path]:
+def built_in_files() -> list[Path]:
+    """What ships, in the order of the lists; files of shared fields too."""
+    return sorted(BUILT_IN.glob("*.toml"), key=lambda path: (path.stem == LAST, path.stem))
+
+
+def own_files(folder: Path, problems: list[Problem]) -> list[Path]:
+    """The TOML files in a person's folder."""
     try:
         return sorted(p for p in folder.iterdir() if p.suffix == ".toml")
     except (FileNotFoundError, NotADirectoryError):
@@ -178,7 +197,8 @@ def _files(folder: Path, problems: list[Problem]) -> list[Path]:
         return []
 
 
-def _shared(problems: list[Problem], cache: Path | None) -> dict[str, SharedFile]:
+def shared_files(problems: list[Problem], cache: Path | None) -> dict[str, SharedFile]:
+    """The built-in files of shared fields, by name."""
     found = {}
     for path in BUILT_IN.glob("_*.toml"):
         kept = _Kept(cache, path)
@@ -210,7 +230,7 @@ def _take_in(
 
         problems.append(Problem(path, mistakes.neither(path, table, recipes)))
         return
-    recipe = _read_recipe(path, shared, str(path), problems)
+    recipe = read_recipe(path, shared, str(path), problems)
     if recipe is None:
         return
     if recipe.name in built_in or recipe.name in recipes:
@@ -290,9 +310,10 @@ def _no_field(path: Path, preset: str, key: str, recipe: Recipe) -> str:
     return t("{path}: {place}: {recipe} has no such field.", path=path, place=place, recipe=recipe.name)
 
 
-def _read_recipe(
+def read_recipe(
     path: Path, shared: Mapping[str, SharedFile], origin: str, problems: list[Problem], cache: Path | None = None
 ) -> Recipe | None:
+    """A recipe from its file; None, and problems, where it is broken."""
     kept = _Kept(cache, path)
     table = kept.table or _shaped(path, RecipeFile, problems)
     if table is None:

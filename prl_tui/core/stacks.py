@@ -6,12 +6,15 @@ Sources: the engines' own sources at the versions named; judged by their own cla
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from prl_tui.core.value import Value
 from prl_tui.core.versions import release
 from prl_tui.i18n import mark, t
 from prl_tui.lists import listed
+
+if TYPE_CHECKING:
+    from prl_tui.core.config import RunConfig
 
 BothGiven = Literal["absent", "error", "agree"]
 
@@ -88,6 +91,12 @@ STACKS: dict[str, Stack] = {
 def find(name: str) -> Stack:
     """The stack of that name; plain DDP for a name that is not known."""
     return STACKS.get(name, STACKS["ddp"])
+
+
+def of(config: RunConfig, override: str = "", probed: str = "") -> Stack:
+    """The stack whose rules hold: what the person picks, else the environment's, else the recipe's own."""
+    chosen = config.value("stack") if "stack" in config.settings else None
+    return find(override or chosen or probed or config.recipe.data.stack)
 
 
 def for_swift(version: str) -> str:

@@ -129,6 +129,12 @@ class PrlApp(CalmEnd):
 
         return TerminalDriver
 
+    def get_default_screen(self) -> Screen[None]:
+        """What the places lie on."""
+        from prl_tui.tui.screens.under import Under
+
+        return Under(id="_default")
+
     def get_theme(self, theme_name: str) -> Theme | None:
         """The app's own theme too, which the framework wants before one can be registered."""
         return DARK if theme_name == DARK.name else super().get_theme(theme_name)
@@ -221,11 +227,11 @@ class PrlApp(CalmEnd):
     def catalog(self) -> Catalog:
         """The recipes."""
         if self._catalog is None:
-            from prl_tui.core import catalog
+            from prl_tui.core import heads
             from prl_tui.machine import paths, trust
 
             folders = trust.recipe_folders(trust.folder_here())
-            self._catalog = catalog.load(folders, cache=paths.cache_dir() / "recipes")
+            self._catalog = heads.load(folders, paths.cache_dir() / "recipes")
         return self._catalog
 
     def action_go(self, place: str) -> None:

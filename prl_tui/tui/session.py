@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prl_tui.core import checks, engine
-from prl_tui.core import plan as plans
-from prl_tui.core.catalog import Catalog
 from prl_tui.core.config import RunConfig, Source, resolve
-from prl_tui.core.findings import Facts, Finding, Fix, Report
-from prl_tui.core.plan import LaunchPlan
 from prl_tui.core.value import replace
-from prl_tui.machine import crash
 
 if TYPE_CHECKING:
+    from prl_tui.core.catalog import Catalog
+    from prl_tui.core.findings import Facts, Finding, Fix, Report
+    from prl_tui.core.plan import LaunchPlan
     from prl_tui.core.recipe import Recipe
+    from prl_tui.core.stacks import Stack
     from prl_tui.tui.launching import Probe
 
 DEPTH = 200
 """Changes that can be undone."""
 
-
-NOTHING_KNOWN = Facts()
 NOT_OF_THE_CONFIG: Mapping[str, Any] = {
     "node_gpus": None, "node_uuids": None, "gpus": None, "port_owner": None, "missing_files": (), "missing_values": {}, "cut_paths": {},
     "found": {}, "no_folder": "", "odd_paths": {},
@@ -34,26 +29,33 @@ NOT_OF_THE_CONFIG: Mapping[str, Any] = {
 """What of this box stands against a launch here, and says nothing about the config."""
 
 
-def _checked(config: RunConfig, facts: Facts = NOTHING_KNOWN) -> Report:
+def _checked(config: RunConfig, facts: Facts | None = None) -> Report:
     """The check; where it fails itself, an error that says so: what a person has typed outlives one verdict."""
+    from prl_tui.core import checks  # the first frame shows no verdict, and waits for none of the rules
+    from prl_tui.core.findings import Facts, Finding
+
     try:
-        return checks.check(config, facts)
+        return checks.check(config, facts or Facts())
     except Exception as fault:
+        from prl_tui.machine import crash
+
         told = crash.record(fault)
         return replace(checks.check(config.baseline()), config=config, findings=(Finding("fault", "error", "", told),))
 
 
-@dataclass(frozen=True)
 class Verdict:
     """A config with what the checks say of it, for any platform and for this box."""
 
-    config: RunConfig
-    facts: Facts | None
-    """What this box is like; None while that is not known yet."""
-    probed: tuple[Finding, ...] = ()
-    """What the probe in the training environment found."""
-    looking: bool = False
-    """Whether this box is still being looked at: more may stand against a launch than is known."""
+    def __init__(
+        self, config: RunConfig, facts: Facts | None, probed: tuple[Finding, ...] = (), looking: bool = False
+    ) -> None:
+        self.config = config
+        self.facts = facts
+        """What this box is like; None while that is not known yet."""
+        self.probed = probed
+        """What the probe in the training environment found."""
+        self.looking = looking
+        """Whether this box is still being looked at: more may stand against a launch than is known."""
 
     @cached_property
     def report(self) -> Report:
@@ -79,11 +81,15 @@ class Verdict:
     @property
     def absent(self) -> list[str]:
         """Packages of the engine that the training environment here lacks: a warning, and a launch's probe fails by it."""
+        from prl_tui.core import engine
+
         return engine.absent(self.config, self.facts) if self.facts is not None else []
 
     @cached_property
     def plan(self) -> LaunchPlan:
         """What will run."""
+        from prl_tui.core import plan as plans
+
         return plans.build(self.config)
 
     @property
@@ -99,10 +105,10 @@ class Verdict:
         return self.report.ok and not any(finding.severity == "error" for finding in self.here)
 
 
-@dataclass
 class Session:
     """The config that a person edits. Each change makes a new config; the old ones can be had back."""
 
+<<<<<<< HEAD
     catalog: Catalog
     config: RunConfig
     _facts: tuple[Recipe, Facts] | None = None
@@ -115,6 +121,19 @@ class Session:
     """Whether the facts are not yet those of the config as it is now."""
     _kept: dict[Path, RunConfig] = field(default_factory=dict)
     """What a run's folder and an exported file have."""
+=======
+    def __init__(self, catalog: Catalog, config: RunConfig) -> None:
+        self.catalog = catalog
+        self.config = config
+        self._facts: tuple[Recipe, Facts] | None = None
+        self._probe: Probe | None = None
+        self._back: list[tuple[RunConfig, str]] = []
+        self._verdict: Verdict | None = None
+        self.looking = False
+        """Whether the facts are not yet those of the config as it is now."""
+        self._kept: dict[Path, RunConfig] = {}
+        """What a run's folder and an exported file have."""
+>>>>>>> w-m2
 
     @classmethod
     def begin(cls, catalog: Catalog, recipe: str = "", preset: str = "") -> Session:
@@ -130,6 +149,13 @@ class Session:
     @facts.setter
     def facts(self, facts: Facts) -> None:
         self._facts = (self.config.recipe, facts)
+
+    @property
+    def stack(self) -> Stack:
+        """The generation of the engine whose rules hold, without the verdict."""
+        from prl_tui.core import stacks
+
+        return stacks.of(self.config, probed=self.facts.stack if self.facts is not None else "")
 
     @property
     def verdict(self) -> Verdict:

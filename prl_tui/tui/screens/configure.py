@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from prl_tui.tui.widgets.settings_form import SettingsForm
     from prl_tui.tui.widgets.verdict_view import VerdictView
 
+FRAME_OUT = 0.001
+"""Seconds that the thread which writes to the terminal gets: it would wait for a pause of what follows, 5 ms or more."""
 VIEWS = ("-presets", "-preview", "-full-verdict")
 """Classes that show one pane alone where there is little room."""
 
@@ -94,6 +97,7 @@ class ConfigureScreen(BoxPlace):
     async def _painted(self, _screen: object) -> None:
         """The presets are on the terminal: the rest follows, and is painted once, when all of it is there."""
         self.screen_layout_refresh_signal.unsubscribe(self)
+        time.sleep(FRAME_OUT)
         with self.app.batch_update():
             await self._mount_rest()
 
@@ -117,6 +121,7 @@ class ConfigureScreen(BoxPlace):
         self.update()
         if self._standing is not None:
             self.form.stand(self._standing)
+        self.presets.keep_list()
         for look in (self.look_on, self.presets.look_at_files):
             self.set_timer(LOOK_AFTER, look)
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from prl_tui.core import engine
-from prl_tui.core.findings import ORDER
 from prl_tui.i18n import t
 from prl_tui.tui.cells import safe
 
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
 
 def worst(verdict: Verdict) -> dict[str, str]:
     """The worst severity among a field's findings, by its key."""
+    from prl_tui.core.findings import ORDER
+
     found: dict[str, str] = {}
     for finding in (*verdict.report.findings, *verdict.here):
         if finding.field and ORDER[finding.severity] < ORDER.get(found.get(finding.field, ""), 9):
@@ -35,10 +35,11 @@ def no_fix(verdict: Verdict) -> str:
 
 def about(session: Session) -> str:
     """For the top bar: the recipe, the rules in force, the training environment."""
-    stack = session.verdict.report.stack
     place = session.facts.environment if session.facts is not None else ""
     return " · ".join(
-        part for part in (str(session.config.recipe.data.title), t("rules of {stack}", stack=stack.said), place) if part
+        part
+        for part in (str(session.config.recipe.data.title), t("rules of {stack}", stack=session.stack.said), place)
+        if part
     )
 
 
@@ -55,6 +56,8 @@ def preset_line(config: RunConfig, listed: bool) -> Content:
 
 def wanted_gpus(session: Session) -> set[int] | None:
     """Indices of the box's GPUs that the config names; None where the box's GPUs are not known."""
+    from prl_tui.core import engine
+
     facts = session.facts
     if facts is None or facts.gpus is None:
         return None

@@ -47,6 +47,7 @@ class Place(Screen[None]):
     fitted: Size | None = None
     """The terminal's size that the classes stand for."""
     _frame_waits = False
+    _resumed = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,15 +56,18 @@ class Place(Screen[None]):
     def fit_terminal(self) -> None:
         """Take the classes of the terminal's size now: with the first resize, the first frame would be drawn twice."""
         self.fitted = size = self.app.size
-        for breakpoints, cells in ((WIDTHS, size.width), (HEIGHTS, size.height)):
-            fits = [name for start, name in breakpoints if start <= cells][-1]
-            self.remove_class(*(name for _, name in breakpoints if name != fits))
-            self.add_class(fits)
+        sides = ((WIDTHS, size.width), (HEIGHTS, size.height))
+        fits = {[name for start, name in breakpoints if start <= cells][-1] for breakpoints, cells in sides}
+        self.remove_class(*({name for _, name in (*WIDTHS, *HEIGHTS)} - fits), update=False)
+        self.add_class(*fits)  # where one goes another comes: the styles are updated once, for all of them
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """The terminal may have got another size while a dialog lay over the place."""
         if self.fitted != self.app.size:
             self.fit_terminal()
+        elif not self._resumed:
+            event.refresh_styles = False  # each part got its styles a moment ago, when it was made
+        self._resumed = True
 
     def on_resize(self, event: events.Resize) -> None:
         """The start tells a size that is drawn already twice more, and each time everything would be drawn anew."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from prl_tui.core import assess, checks
-from prl_tui.core.batch import Batch
+from prl_tui.core import heads
 from prl_tui.core.catalog import Catalog
-from prl_tui.core.config import RunConfig, resolve
+from prl_tui.core.config import resolve
 from prl_tui.i18n import t
 from prl_tui.machine import paths
 from prl_tui.tui.cells import fit
@@ -36,8 +34,7 @@ BEGINS = ",".join(char for char in string.ascii_letters + string.digits if char 
 """Keys of the others, as a binding names them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A recipe's heading, or one of its presets."""
 
     recipe: str
@@ -58,12 +55,13 @@ class PresetTable(Rows):
         Binding(BEGINS, "find", show=False),
     ]
 
-    @dataclass
     class Chosen(Message):
         """A preset was chosen."""
 
-        recipe: str
-        preset: str
+        def __init__(self, recipe: str, preset: str) -> None:
+            super().__init__()
+            self.recipe = recipe
+            self.preset = preset
 
     def __init__(self, catalog: Catalog, **keywords: str | None) -> None:
         super().__init__(**keywords)
@@ -95,6 +93,12 @@ class PresetTable(Rows):
     def action_find(self, typed: str = "") -> None:
         """Look for a preset by its name."""
         cast("PrlApp", self.app).find_preset(typed)
+
+    def keep_list(self) -> None:
+        """Have the next start know the list, on a thread; for a start that did not."""
+        if self._catalog.stamp:
+            cache = paths.cache_dir() / "recipes"
+            cast("PrlApp", self.app).beside.do("list of presets", lambda: heads.keep(self._catalog, cache))
 
     def look_at_files(self) -> None:
         """Read the person's config files, on a thread: their disk may be slow, and the first paint waits for none."""
@@ -182,18 +186,15 @@ def lines(catalog: Catalog) -> list[Line]:
     """Every recipe's heading and presets."""
     return [
         line
-        for recipe in catalog.recipes.values()
-        for line in (
-            Line(recipe.name, "", str(recipe.data.title)),
-            *(Line(recipe.name, preset, "") for preset in recipe.presets),
-        )
+        for name, head in heads.of(catalog).items()
+        for line in (Line(name, "", str(head.title)), *(Line(name, preset, "") for preset in head.presets))
     ]
 
 
 def of_preset(catalog: Catalog, line: Line) -> Numbers:
     """What a preset says by itself."""
-    config = resolve(catalog.recipes[line.recipe], line.preset)
-    return _numbers(config, checks.figures(config))
+    known = catalog.heads[line.recipe].presets[line.preset] if catalog.heads else None
+    return _numbers(known or heads.figures(resolve(catalog.recipes[line.recipe], line.preset)))
 
 
 def with_files(catalog: Catalog, line: Line, here: Path) -> Numbers | None:
@@ -205,10 +206,8 @@ def with_files(catalog: Catalog, line: Line, here: Path) -> Numbers | None:
 
     config = resolve(recipe, line.preset)
     batch = given_files.batch(config, here)
-    return None if batch is None else _numbers(config, batch)
+    return None if batch is None else _numbers(heads.figures(config, batch))
 
 
-def _numbers(config: RunConfig, batch: Batch) -> Numbers:
-    generations = config.number("num_generations") if "num_generations" in config.recipe.by_key else None
-    values = (assess.gpus(config), batch.per_device, generations, batch.global_batch)
+def _numbers(values: heads.Figures) -> Numbers:
     return tuple("–" if value is None else str(value) for value in values)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -29,11 +27,12 @@ class TopBar(Widget):
     TopBar { height: 1; background: $panel; }
     """
 
-    @dataclass
     class Chosen(Message):
         """A place was clicked."""
 
-        place: str
+        def __init__(self, place: str) -> None:
+            super().__init__()
+            self.place = place
 
     def __init__(self, place: str) -> None:
         super().__init__()
