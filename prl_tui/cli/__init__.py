@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -29,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except CommandError as error:
         return _failed(error.sentence, error.code, error.more)
-    except KeyboardInterrupt:
-        return int(Exit.INTERRUPTED)
+    except KeyboardInterrupt as left:  # a closed terminal or TERM says its number (`errand`)
+        return 128 + int(getattr(left, "number", signal.SIGINT))
     except BrokenPipeError:
         streams.drop_stdout()
         return streams.BROKEN_PIPE

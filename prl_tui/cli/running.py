@@ -19,7 +19,7 @@ from prl_tui.core.findings import GpuUse, Report
 from prl_tui.i18n import column, cut, nt, t, visible
 from prl_tui.lists import sentence
 from prl_tui.machine import paths
-from prl_tui.runs import adrift, asking, launcher, plans, store
+from prl_tui.runs import adrift, launcher, plans, store
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder
 
@@ -257,16 +257,15 @@ def unreadable(problem: OSError, name: str) -> str:
 
 def stop(args: argparse.Namespace) -> int:
     """`prl-tui stop RUN`: done only when nothing of it is left."""
-    folder = _to_stop(args.run)
-    try:
-        return _stop(args, folder)
-    except KeyboardInterrupt:  # a supervisor would go on by itself
-        if asking.begun(folder) is not None and not stopping.wait(folder, 0):
-            from prl_tui.runs import errand
+    from prl_tui.runs import errand
 
-            errand.hand_over("stop", [folder])
-            print(t("The stop of run {id} goes on without you.", id=folder.id), file=sys.stderr)
-        raise
+    folder = _to_stop(args.run)
+
+    def told() -> None:
+        print(t("The stop of run {id} goes on without you.", id=folder.id), file=sys.stderr)
+
+    with errand.handed_over("stop", [folder], told):  # a supervisor would go on by itself
+        return _stop(args, folder)
 
 
 def _stop(args: argparse.Namespace, folder: RunFolder) -> int:

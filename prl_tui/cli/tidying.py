@@ -42,12 +42,11 @@ def clean(args: argparse.Namespace) -> int:
 
 
 def _end(found: Sequence[Orphans]) -> list[Swept]:
-    try:
-        return [sweep.end(one, on_left=_tell_left) for one in found]
-    except KeyboardInterrupt:
-        errand.hand_over("sweep", [one.folder for one in found])
+    def told() -> None:
         print(t("What these runs have left behind is still being ended, without you."), file=sys.stderr)
-        raise
+
+    with errand.handed_over("sweep", [one.folder for one in found], told):
+        return [sweep.end(one, on_left=_tell_left) for one in found]
 
 
 def _told(swept: Sequence[Swept]) -> int:
