@@ -18,7 +18,8 @@ from prl_tui.runs.sweep import Orphans, Swept
 
 def clean(args: argparse.Namespace) -> int:
     """`prl-tui sweep`: processes that outlived their run; ended after a yes, or at once with --yes."""
-    found, notes = sweep.find(paths.runs_dir()), sweep.notes(paths.runs_dir())
+    found = sweep.find(paths.runs_dir())
+    notes = sweep.notes(paths.runs_dir(), found)
     for line in notes:
         print(f"! {visible(line)}", file=sys.stderr)
     for line in sweep.lines(found):

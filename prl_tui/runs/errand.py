@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 What = Literal["stop", "sweep"]
 
-_WITHIN = 30.0
-"""Seconds in which the app that leaves has let go of the run's lock."""
-
 
 def hand_over(what: What, folders: Iterable[RunFolder]) -> None:
     """Start such a process for each run; it waits for what this one still does, and outlives it and its terminal."""
@@ -99,13 +96,12 @@ def _leaves_already(_number: int, _frame: FrameType | None) -> None:
 
 
 def end_orphans(folder: RunFolder) -> None:
-    """End what a run has left behind, once nobody else is at it."""
-    until = time.monotonic() + _WITHIN
-    while time.monotonic() < until:
-        for one in sweep.find(folder.path.parent):
-            if one.id == folder.id:
-                sweep.end(one)
-                return
+    """End what a run has left behind, once nobody else is at it; at once where nothing is left."""
+    until = time.monotonic() + stop.Grace().total + sweep.SPARE
+    while sweep.look(folder) and time.monotonic() < until:
+        if (one := sweep.of(folder)) is not None:
+            sweep.end(one)
+            return
         time.sleep(0.5)  # the app that leaves may hold its lock for a moment
 
 

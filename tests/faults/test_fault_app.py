@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pexpect
 import psutil
 import pytest
 
-from prl_tui.runs import asking, launcher, lock, proctree, records, stop, store
+from prl_tui.runs import asking, launcher, lock, proctree, records, stop, store, turns
 from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from tests.e2e.conftest import environment, runs, terminal, work  # noqa: F401  (fixtures)
@@ -271,3 +272,38 @@ def test_a_foreground_launch_that_ends_its_run_itself_hands_that_over(runs, envi
         launch.communicate(timeout=20)
     assert launch.returncode == 128 + signal.SIGHUP
     until_it_is_ended(folder, leader)
+
+
+COUNTS = (
+    "import pathlib, signal, sys, time\n"
+    "terms, go = map(pathlib.Path, sys.argv[1:])\n"
+    "signal.signal(signal.SIGTERM, lambda *_: terms.open('a').write('TERM\\n'))\n"
+    "print('ready', flush=True)\n"
+    "while not go.exists(): time.sleep(0.02)\n"
+)
+"""Writes down each TERM, and ends once it may."""
+
+
+def test_sweeps_that_are_broken_off_send_one_term_to_a_run_without_a_folder(runs, environment, work, tmp_path):  # noqa: F811
+    """Each Ctrl-C and each further sweep sent it anew. A third one only says that somebody is at it."""
+    terms, go = tmp_path / "terms", tmp_path / "go"
+    terms.touch()
+    folder = launcher.start(runs, launcher.Job((sys.executable, "-c", COUNTS, str(terms), str(go))))
+    until(lambda: b"ready" in folder.output.read_bytes(), "its handler")
+    leader = read_started(folder).leader
+    proctree.send(read_started(folder).supervisor, signal.SIGKILL)
+    until(lambda: not lock.held(folder.path / records.LOCK), "the supervisor's death")
+    shutil.rmtree(folder.path)
+    sweeps = {"env": environment, "cwd": work, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([script(), "sweep", "--yes"], **sweeps) as first:
+        until(terms.read_text, "TERM")
+        first.send_signal(signal.SIGINT)
+        assert "without you" in first.communicate(timeout=20)[1]
+    until(lambda: turns.is_taken(folder), "who goes on with it")
+    third = subprocess.run([script(), "sweep", "--yes"], **sweeps, timeout=20, check=True)
+    assert "being ended already" in third.stderr
+    assert terms.read_text() == "TERM\n"
+    go.touch()
+    until(lambda: not proctree.is_alive(leader), "its end")
+    until(lambda: not list((runs.parent / turns.FOLDER).iterdir()), "the end of who was at it")
+    assert terms.read_text() == "TERM\n"
