@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -29,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except CommandError as error:
         return _failed(error.sentence, error.code, error.more)
-    except KeyboardInterrupt:
-        return int(Exit.INTERRUPTED)
+    except KeyboardInterrupt as left:  # a closed terminal or TERM says its number (`errand`)
+        return 128 + int(getattr(left, "number", signal.SIGINT))
     except BrokenPipeError:
         streams.drop_stdout()
         return streams.BROKEN_PIPE
@@ -48,12 +49,21 @@ def _answer(words: list[str]) -> int:
     if wanted is not None and wanted[:2].lower() not in {"en", "zh"}:
         raise CommandError(t("--lang {name}: en or zh is needed.", name=wanted))
     i18n.set_language(i18n.choose_language(wanted, os.environ))
+    if _command(words) != "launch" or not {"-h", "--help"}.isdisjoint(words):
+        return _done(words)
+    from prl_tui.cli import launching  # its words are read, and all else is imported, while others are at work for it
+
+    with launching.begun(words):
+        return _done(words)
+
+
+def _done(words: list[str]) -> int:
     try:
         args = _parsed(words)
     except SystemExit as leave:
         sys.stdout.flush()
         return int(leave.code or 0)
-    return int(_run(args))
+    return _run(args)
 
 
 def _failed(sentence: str, code: Exit, more: Sequence[str] = ()) -> int:
@@ -81,6 +91,12 @@ def _run(args: object) -> int:
     gc.freeze()
     gc.enable()
     return int(run(args))
+
+
+def _command(words: list[str]) -> str:
+    """The sub-command, before argparse has looked."""
+    behind = 2 if words[:1] == ["--lang"] else int("".join(words[:1]).startswith("--lang="))
+    return "".join(words[behind : behind + 1])
 
 
 def _language(words: list[str]) -> str | None:

@@ -74,6 +74,14 @@ def _said(sentence: str) -> str:
     return _Sentence(t(WORDS[sentence]), sentence == _REQUIRED) if sentence in WORDS else sentence
 
 
+def _as_it_stands(sentence: str) -> str:
+    return sentence
+
+
+def _by_number(one: str, many: str, n: int) -> str:
+    return one if n == 1 else many
+
+
 def _counted(one: str, many: str, n: int) -> str:
     return _said(one if n == 1 else many)
 
@@ -86,8 +94,9 @@ def _fault(self: argparse.ArgumentError) -> str:
 
 
 def speak() -> None:
-    """Have argparse speak the language in force; English is its own."""
+    """Have argparse speak the language in force; English is its own, and gettext would look for a translation of it."""
     if language() == "en" and not hasattr(argparse, "_prl_spoken"):
+        vars(argparse).update(_=_as_it_stands, ngettext=_by_number)
         return
     for name, function in (("_", _said), ("ngettext", _counted), ("_prl_spoken", True)):
         setattr(argparse, name, function)

@@ -19,17 +19,21 @@ from prl_tui.core.findings import GpuUse, Report
 from prl_tui.i18n import column, cut, nt, t, visible
 from prl_tui.lists import sentence
 from prl_tui.machine import paths
-from prl_tui.runs import adrift, asking, launcher, plans, store
+from prl_tui.runs import adrift, launcher, plans, store
 from prl_tui.runs import stop as stopping
 from prl_tui.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from prl_tui.machine.sampler_child import SamplerChild
+    from prl_tui.runs.ahead import Ahead
     from prl_tui.runs.overview import Overview
 
 
-def launch(args: argparse.Namespace, asked: SamplerChild | None = None) -> int:
-    """`prl-tui launch SOURCE`: check for this box, then start. `asked`: who is looking at the GPUs already."""
+def launch(args: argparse.Namespace, asked: SamplerChild | None = None, ahead: Ahead | None = None) -> int:
+    """`prl-tui launch SOURCE`: check for this box, then start.
+
+    `asked`: who is looking at the GPUs already; `ahead`: a supervisor that waits for its run.
+    """
     if args.promote:
         from prl_tui.cli import smoking
 
@@ -40,8 +44,11 @@ def launch(args: argparse.Namespace, asked: SamplerChild | None = None) -> int:
         from prl_tui.cli import smoking
 
         config, more = smoking.prepare(args, config)
-    facts = box.facts_here(config, use_env=args.use_env, share=args.share_gpus, asked=asked)
+    facts = box.facts_here(config, use_env=args.use_env, share=args.share_gpus, asked=asked, paced=False)
     report = checks.check(config, facts, stack)
+    if report.steps is not None and report.steps.total is not None:  # else nobody asks for the time that they take
+        facts = box.with_pace(facts, config)
+        report = checks.check(config, facts, stack)
     checked = report
     if report.ok and not (args.share_gpus or args.dry_run) and _is_busy(report):
         _tell(report)
@@ -62,8 +69,8 @@ def launch(args: argparse.Namespace, asked: SamplerChild | None = None) -> int:
         return _dry_run(report)
     job = job_of(report, more, facts.gpus or (), args.share_gpus)
     if args.foreground:
-        return foreground(job, args.json)
-    folder = begin(job)
+        return foreground(job, args.json, ahead)
+    folder = begin(job, ahead)
     if args.json:
         print_json({"id": folder.id, "folder": str(folder.path)}, None)
         return Exit.OK
@@ -107,15 +114,15 @@ def _note(told: str) -> None:
     print(f"! {told}", file=sys.stderr)
 
 
-def begin(job: launcher.Job) -> RunFolder:
+def begin(job: launcher.Job, ahead: Ahead | None = None) -> RunFolder:
     """Start a job; CommandError with the reason when that is impossible."""
     try:
-        return launcher.start(paths.runs_dir(), job, _note)
+        return launcher.start(paths.runs_dir(), job, _note, ahead)
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
 
 
-def foreground(job: launcher.Job, as_json: bool = False) -> int:
+def foreground(job: launcher.Job, as_json: bool = False, ahead: Ahead | None = None) -> int:
     """Start a job and stay: its output on stdout, its exit code as ours; 128 + n where signal n to us stopped it.
 
     `as_json`: stdout gets how it ended instead, as in `runs --json`, and stderr its output.
@@ -153,6 +160,7 @@ def foreground(job: launcher.Job, as_json: bool = False) -> int:
             on_interrupt=interrupted,
             on_stop=stopped.append,
             on_note=_note,
+            ahead=ahead,
         )
     except launcher.LaunchError as error:
         raise CommandError(error.sentence, Exit.IMPOSSIBLE) from None
@@ -253,16 +261,15 @@ def unreadable(problem: OSError, name: str) -> str:
 
 def stop(args: argparse.Namespace) -> int:
     """`prl-tui stop RUN`: done only when nothing of it is left."""
-    folder = _to_stop(args.run)
-    try:
-        return _stop(args, folder)
-    except KeyboardInterrupt:  # a supervisor would go on by itself
-        if asking.begun(folder) is not None and not stopping.wait(folder, 0):
-            from prl_tui.runs import errand
+    from prl_tui.runs import errand
 
-            errand.hand_over("stop", [folder])
-            print(t("The stop of run {id} goes on without you.", id=folder.id), file=sys.stderr)
-        raise
+    folder = _to_stop(args.run)
+
+    def told() -> None:
+        print(t("The stop of run {id} goes on without you.", id=folder.id), file=sys.stderr)
+
+    with errand.handed_over("stop", [folder], told):  # a supervisor would go on by itself
+        return _stop(args, folder)
 
 
 def _stop(args: argparse.Namespace, folder: RunFolder) -> int:

@@ -18,7 +18,8 @@ from prl_tui.runs.sweep import Orphans, Swept
 
 def clean(args: argparse.Namespace) -> int:
     """`prl-tui sweep`: processes that outlived their run; ended after a yes, or at once with --yes."""
-    found, notes = sweep.find(paths.runs_dir()), sweep.notes(paths.runs_dir())
+    found = sweep.find(paths.runs_dir())
+    notes = sweep.notes(paths.runs_dir(), found)
     for line in notes:
         print(f"! {visible(line)}", file=sys.stderr)
     for line in sweep.lines(found):
@@ -42,12 +43,11 @@ def clean(args: argparse.Namespace) -> int:
 
 
 def _end(found: Sequence[Orphans]) -> list[Swept]:
-    try:
-        return [sweep.end(one, on_left=_tell_left) for one in found]
-    except KeyboardInterrupt:
-        errand.hand_over("sweep", [one.folder for one in found])
+    def told() -> None:
         print(t("What these runs have left behind is still being ended, without you."), file=sys.stderr)
-        raise
+
+    with errand.handed_over("sweep", [one.folder for one in found], told):
+        return [sweep.end(one, on_left=_tell_left) for one in found]
 
 
 def _told(swept: Sequence[Swept]) -> int:

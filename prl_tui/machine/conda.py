@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -68,7 +67,7 @@ def roots(hook: str, values: Mapping[str, str]) -> Iterator[Path]:
         if values.get(variable):
             candidates.append(Path(values[variable]).parent.parent)
     candidates += [Path(values[name]) for name in ("CONDA_ROOT", "MAMBA_ROOT_PREFIX") if values.get(name)]
-    on_path = shutil.which("conda", path=values.get("PATH", ""))
+    on_path = paths.which("conda", path=values.get("PATH", ""))
     if on_path:
         candidates.append(Path(os.path.realpath(on_path)).parent.parent)
     candidates += [home / name for name in INSTALLED]

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -123,7 +122,7 @@ def interpreter(activation: Activation, environment: Mapping[str, str] | None = 
     if activation.kind == "conda":
         folder = conda.find(activation.name, activation.hook, values)
         return folder / "bin" / "python" if folder is not None else None
-    found = shutil.which("python", path=values.get("PATH")) or shutil.which("python3", path=values.get("PATH"))
+    found = paths.which("python", path=values.get("PATH")) or paths.which("python3", path=values.get("PATH"))
     return Path(found) if found else None
 
 
@@ -142,7 +141,7 @@ def lacks(plan: LaunchPlan, python: Path | None, environment: Mapping[str, str] 
     if plan.activation.kind and python is not None:
         return "" if paths.exists(python.parent / program) else program
     values = os.environ if environment is None else environment
-    return "" if shutil.which(program, path=values.get("PATH")) else program
+    return "" if paths.which(program, path=values.get("PATH")) else program
 
 
 VERSION_FILES = {"swift": ("ms-swift", "swift/version.py")}

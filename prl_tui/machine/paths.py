@@ -100,3 +100,15 @@ def is_file(path: str | Path) -> bool:
 def is_dir(path: str | Path) -> bool:
     """The same for a folder."""
     return os.path.isdir(path)  # noqa: PTH112
+
+
+def which(program: str, path: str | None = None) -> str | None:
+    """The file that a program's name means on a search path, PATH where none is given: `shutil.which`, whose module takes
+    milliseconds of each launch.
+    """
+    places = os.environ.get("PATH", os.defpath) if path is None else path
+    if os.path.dirname(program):  # noqa: PTH120  (hot: names, not paths)
+        found = [program]
+    else:
+        found = [os.path.join(folder, program) for folder in places.split(os.pathsep)] if places else []  # noqa: PTH118
+    return next((one for one in found if os.access(one, os.F_OK | os.X_OK) and not is_dir(one)), None)

@@ -14,6 +14,7 @@ import signal
 import stat
 import sys
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from prl_tui.machine import gpu_json
@@ -22,6 +23,7 @@ from prl_tui.machine.gpus import SLOWER_WITHOUT_GPUS
 from prl_tui.machine.nvml import Nvml
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from prl_tui.machine.gpus import GpuSnapshot
@@ -84,15 +86,8 @@ class Lifeline:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Sample until the lifeline is cut; 0 then, 1 if the parent had gone before the start."""
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="python -m prl_tui.machine.sampler", description=main.__doc__)
-    parser.add_argument("--interval", type=float, default=1.0, help="seconds between sweeps")
-    parser.add_argument("--record", metavar="FILE", help="append short lines to FILE")
-    parser.add_argument("--once", action="store_true", help="one sweep, then end")
-    parser.add_argument("--quiet", action="store_true", help="print nothing, only record")
-    parser.add_argument("--parent", type=int, help="end unless this process is our parent")
-    options = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = _as_a_launch_asks(words) or _parsed(words)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that reads us
     if not die_with_parent(options.parent):
         return 1
@@ -104,6 +99,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             quiet=options.quiet,
         )
     return 0
+
+
+def _as_a_launch_asks(words: Sequence[str]) -> SimpleNamespace | None:
+    """`--parent PID --once` without a parser, whose import a launch would wait for."""
+    if len(words) != 3 or (words[0], words[2]) != ("--parent", "--once") or not words[1].isdecimal():
+        return None
+    return SimpleNamespace(interval=1.0, record=None, once=True, quiet=False, parent=int(words[1]))
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m prl_tui.machine.sampler", description=main.__doc__)
+    parser.add_argument("--interval", type=float, default=1.0, help="seconds between sweeps")
+    parser.add_argument("--record", metavar="FILE", help="append short lines to FILE")
+    parser.add_argument("--once", action="store_true", help="one sweep, then end")
+    parser.add_argument("--quiet", action="store_true", help="print nothing, only record")
+    parser.add_argument("--parent", type=int, help="end unless this process is our parent")
+    return parser.parse_args(words)
 
 
 def _sample(interval: float, recorder: Recorder | None, *, once: bool, quiet: bool) -> None:

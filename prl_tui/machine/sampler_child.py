@@ -7,10 +7,9 @@ import json
 import os
 import select
 import subprocess
-import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from prl_tui.i18n import t
 from prl_tui.machine.child import light_argv
@@ -57,7 +56,7 @@ class SamplerChild:
         own = ("--parent", str(os.getpid()), *arguments)
         command = light_argv("prl_tui.machine.sampler", *own, needs=("pynvml", "psutil"))
         # A file, as a pipe that nobody empties would stop the child once warnings had filled it.
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the child)
+        self._errors = _unnamed()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -143,6 +142,15 @@ class SamplerChild:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+
+def _unnamed() -> BinaryIO:
+    """A file without a name."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("errors"), "w+b")
+    import tempfile  # takes longer to import than the child to start
+
+    return tempfile.TemporaryFile()
 
 
 def _ready(descriptors: Sequence[int], seconds: float) -> list[int]:

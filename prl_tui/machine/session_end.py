@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 from prl_tui.core.value import Value
 from prl_tui.i18n import t
+from prl_tui.machine import paths
 from prl_tui.machine.doctor_item import Item
 from prl_tui.machine.processes import user_name
 
@@ -79,7 +79,7 @@ def at_logout(root: Path = Path("/"), user: str = "", cgroup: Path = Path("/proc
 
 def scope(unit: str) -> tuple[str, ...]:
     """The words before a command that give it a scope under the user's own service manager; () without systemd-run."""
-    program = shutil.which("systemd-run")
+    program = paths.which("systemd-run")
     return (program, "--user", "--scope", "--quiet", "--collect", f"--unit={unit}", "--") if program else ()
 
 
@@ -107,7 +107,7 @@ def item(root: Path = Path("/"), user: str = "", cgroup: Path = Path("/proc/self
 
 def from_logind(user: str) -> bool | None:
     """What logind does to a user, asked over its bus; None where it cannot be asked."""
-    busctl = shutil.which("busctl")
+    busctl = paths.which("busctl")
     if busctl is None:
         return None
     command = [busctl, "--no-pager", "get-property", *_LOGIND, *_RULES]

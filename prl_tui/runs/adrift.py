@@ -16,9 +16,9 @@ def find(root: Path) -> list[RunFolder]:
     """Those of `root`; one look at all processes."""
     home = Path(os.path.realpath(root))
     names: dict[str, None] = {}
-    for pid in proctree.scan():
+    for pid, seen in proctree.scan().items():
         mark = proctree.marked(pid)
-        if mark is None or mark.parent != home:
+        if mark is None or mark.parent != home or seen.group == pid:  # before it forks it has no run yet
             continue
         if proctree.is_supervisor(proctree.words_of(pid)) and is_of_this_namespace(pid):
             names[mark.name] = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import time
 from typing import TYPE_CHECKING
@@ -91,6 +90,8 @@ def shortest(folder: RunFolder, grace: Grace) -> dict[str, float]:
 
 
 def _user() -> str:
+    import getpass  # for those who stop a run, not for those who start one
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's uid without a name

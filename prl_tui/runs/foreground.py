@@ -118,7 +118,10 @@ class Stay:
             return said[0]
         if isinstance(started, Started) and not is_supervised(self.folder, started):
             if self.stopping:
-                take_over(self.folder, self.grace, by="foreground", on_turn=self._meanwhile)
+                from prl_tui.runs import errand  # only where a supervisor was killed
+
+                with errand.handed_over("stop", [self.folder], _unsaid):
+                    take_over(self.folder, self.grace, by="foreground", on_turn=self._meanwhile)
             ended = read_ended(self.folder)
             return ended if isinstance(ended, Ended) else "lost"
         return None
@@ -164,6 +167,10 @@ class Stay:
         except FileNotFoundError:
             return False
         return True
+
+
+def _unsaid() -> None:
+    """Its terminal is closed."""
 
 
 def _end_of(folder: RunFolder) -> list[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from prl_tui.core.value import Value
 from prl_tui.i18n import t
 from prl_tui.machine import paths, session_end
 from prl_tui.runs import claims, lock, records, spawn, store
+from prl_tui.runs.ahead import Ahead
 from prl_tui.runs.folder import RunFolder, last_word
 from prl_tui.runs.foreground import Answer, Caught, Stay
 from prl_tui.runs.place import here
@@ -94,14 +94,15 @@ def _unheard(_: str) -> None:
     """Nobody wants to hear it."""
 
 
-def start(root: Path, job: Job, on_note: Callable[[str], None] = _unheard) -> RunFolder:
+def start(root: Path, job: Job, on_note: Callable[[str], None] = _unheard, ahead: Ahead | None = None) -> RunFolder:
     """Start `job` under its own supervisor in a new folder of `root`. LaunchError when that is impossible.
 
-    `on_note` hears, in a sentence each, what is less safe about the run than usual.
+    `on_note` hears, in a sentence each, what is less safe about the run than usual. `ahead`: a supervisor that was
+    started for a run of this root before.
     """
-    folder = create(root, job, on_note)
+    folder = create(root, job, on_note, "" if ahead is None else ahead.id)
     try:
-        return begin(folder, job, on_note)
+        return begin(folder, job, on_note, ahead)
     except BaseException:
         _forget(folder)
         if not lock.held(folder.path / records.LOCK):  # else it lives, and its GPUs are its own
@@ -117,14 +118,19 @@ def _forget(folder: RunFolder) -> None:
     while (held := lock.held(folder.path / records.LOCK)) and time.monotonic() < until:
         time.sleep(0.01)  # no child of this process
     if not held:
+        import shutil  # a launch that succeeds does not pay for it
+
         shutil.rmtree(folder.path, ignore_errors=True)
 
 
-def create(root: Path, job: Job, on_note: Callable[[str], None] = _unheard) -> RunFolder:
-    """A new run folder with its run.json, not started yet. LaunchError when it cannot be written."""
+def create(root: Path, job: Job, on_note: Callable[[str], None] = _unheard, wanted: str = "") -> RunFolder:
+    """A new run folder with its run.json, not started yet. LaunchError when it cannot be written.
+
+    `wanted`: the run's id, where that is free.
+    """
     _check(job)
     try:
-        folder = store.make_folder(root)
+        folder = store.make_folder(root, wanted)
         try:
             _write_files(folder, job)
             records.write_record(folder.path / records.RUN, _information(folder, job))
@@ -147,12 +153,14 @@ def _source(job: Job) -> str:
     return f"{recipe}/{preset}" if recipe and preset else str(recipe or Path(str(job.argv[0])).name)
 
 
-def begin(folder: RunFolder, job: Job, on_note: Callable[[str], None] = _unheard) -> RunFolder:
+def begin(
+    folder: RunFolder, job: Job, on_note: Callable[[str], None] = _unheard, ahead: Ahead | None = None
+) -> RunFolder:
     """Start `job` in the folder made for it. LaunchError when it cannot start, or has been started before."""
     _check(job)
     try:
         folder = RunFolder(folder.path.resolve())
-        answer, moved = _supervise(folder, job, on_note)
+        answer, moved = _supervise(folder, job, on_note, ahead)
     except OSError as problem:
         raise LaunchError(_unwritable(folder.path.parent, problem), folder) from problem
     if isinstance(answer, spawn.Refusal):
@@ -167,13 +175,13 @@ def _scope(folder: RunFolder, part: str) -> tuple[str, ...]:
 
 
 def _supervise(
-    folder: RunFolder, job: Job, on_note: Callable[[str], None]
+    folder: RunFolder, job: Job, on_note: Callable[[str], None], ahead: Ahead | None
 ) -> tuple[spawn.Answer | spawn.Refusal, bool]:
     """The supervisor's answer, and whether it was moved out of a session that a logout ends."""
     words, environment = job.words(folder), _environment(folder, job)
     logout = session_end.at_logout()
     scope = _scope(folder, "run") if logout.needs_scope else ()
-    answer = spawn.supervisor(folder, words, environment, job.workdir, scope, recorded=job.recorded)
+    answer = spawn.supervisor(folder, words, environment, job.workdir, scope, recorded=job.recorded, ahead=ahead)
     moved = bool(scope)
     if scope and isinstance(answer, spawn.Refusal) and answer.code in {"silent", "no-python"}:
         moved = False
@@ -208,6 +216,7 @@ def run_foreground(
     on_interrupt: Callable[[RunFolder], Answer] | None = None,
     on_stop: Callable[[int], None] | None = None,
     on_note: Callable[[str], None] = _unheard,
+    ahead: Ahead | None = None,
 ) -> tuple[RunFolder, int | None]:
     """Start `job` and stay until it ends; returns its exit code, 128 + n for signal n.
 
@@ -218,7 +227,7 @@ def run_foreground(
     """
     caught = Caught()
     with caught.instead_of_default():
-        folder = start(root, job, on_note)
+        folder = start(root, job, on_note, ahead)
         if on_start:
             on_start(folder)
         code = Stay(folder, caught, grace or Grace(), on_output, on_interrupt, on_stop).until_end()

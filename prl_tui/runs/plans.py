@@ -17,7 +17,6 @@ from prl_tui.core.recipe import Outputs
 from prl_tui.core.value import plain
 from prl_tui.i18n import t
 from prl_tui.machine import conda, paths
-from prl_tui.machine.ports import free_port
 from prl_tui.runs import claims, records, smoke
 from prl_tui.runs.launcher import Inside, Job, LaunchError, OwnFile
 from prl_tui.runs.records import Broken
@@ -71,6 +70,8 @@ def _on_free_port(plan: LaunchPlan, reserved: Collection[int]) -> tuple[LaunchPl
     """The plan on a port that is free and that no starting run has; None for a program that meets at none."""
     if PORT not in plan.config.settings:
         return plan, None
+    from prl_tui.machine.ports import free_port  # sockets are for those who meet at a port
+
     port = free_port(reserved)
     return with_port(plan, port), port
 

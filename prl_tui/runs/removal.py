@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 from pathlib import Path
 
 from prl_tui.core.value import Value
@@ -60,6 +59,8 @@ def _delete_others(folder: Path) -> OSError | None:
             others = [entry for entry in entries if entry.name not in _TELLING or entry.is_dir(follow_symlinks=False)]
     except OSError as error:
         return error
+    import shutil  # for those who delete a run, not for those who start one
+
     for entry in others:
         try:
             if entry.is_dir(follow_symlinks=False):

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,15 +15,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from prl_tui.core.value import Value
 from prl_tui.machine import child, paths
+from prl_tui.runs import ahead as aheads
 from prl_tui.runs import lock, records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from prl_tui.runs.folder import RunFolder
-
-PROGRAM = Path(__file__).resolve().with_name("supervisor.py")
-"""The supervisor, as every one of them was started."""
 
 _ANSWER_WITHIN = 60.0
 """Seconds; a Python on a cold network disk may need many."""
@@ -59,14 +56,22 @@ def supervisor(
     scope: Sequence[str] = (),
     *,
     recorded: bool = False,
+    ahead: aheads.Ahead | None = None,
 ) -> Answer | Refusal:
     """Start a supervisor for `argv` in `folder`; returns once the launcher runs or cannot. OSError from the folder.
 
     `recorded`: it starts what records the run too, and a moment later what it was made of.
     `scope`: the words that start a command where a logout does not reach it.
+    `ahead`: one that was started for this folder before; not taken where a scope is needed, or it has died.
     """
     if not sys.platform.startswith("linux"):
         return Refusal("no-linux")
+    recorder = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot") if recorded else []
+    order = {"argv": list(argv), "env": dict(env), "cwd": str(cwd.absolute()), "recorder": recorder}
+    if ahead is not None and not scope:
+        whole = json.dumps({**order, "lock": None, "narrate": True}).encode()  # it takes the lock itself
+        if (process := ahead.told(folder.path, whole)) is not None:
+            return _heard(process, folder, order, _ANSWER_WITHIN)
     descriptor = _take(folder.path / records.LOCK)
     if descriptor is None:
         return Refusal("locked")
@@ -74,10 +79,7 @@ def supervisor(
         if any((folder.path / name).exists() for name in (records.STATE, records.EXIT)):
             return Refusal("used")
         inherited = () if descriptor < 0 else (descriptor,)
-        recorder = child.python_argv("prl_tui.runs.recorder", str(folder.path), "--snapshot") if recorded else []
-        order = {"argv": list(argv), "env": dict(env), "cwd": str(cwd.absolute()), "lock": descriptor}
-        order["recorder"] = recorder
-        return _start(folder, order, inherited, scope)
+        return _start(folder, {**order, "lock": descriptor}, inherited, scope)
     finally:
         if descriptor >= 0:
             os.close(descriptor)
@@ -85,7 +87,7 @@ def supervisor(
 
 def watcher(folder: RunFolder, steps: int, scope: Sequence[str] = ()) -> None:
     """Start what stops the run once its log shows that many steps. OSError when the system refuses."""
-    package = str(PROGRAM.parents[2])
+    package = str(aheads.PROGRAM.parents[2])
     inherited = os.environ.get("PYTHONPATH")
     around = {name: value for name, value in os.environ.items() if name != records.MARKER}
     around["PYTHONPATH"] = f"{package}{os.pathsep}{inherited}" if inherited else package
@@ -144,8 +146,7 @@ def _take(path: Path) -> int | None:
 def _start(
     folder: RunFolder, order: Mapping[str, object], inherited: Sequence[int], scope: Sequence[str]
 ) -> Answer | Refusal:
-    # -S: no .pth file of an environment costs time or memory; -I: no variable or user folder bends the imports
-    command = [*scope, sys.executable or "python3", "-I", "-S", str(PROGRAM), str(folder.path)]
+    command = [*scope, *aheads.argv(folder.path)]
     with (folder.path / records.NARRATION).open("ab") as narration, _unnamed(json.dumps(order).encode()) as given:
         try:
             process = subprocess.Popen(
@@ -160,8 +161,14 @@ def _start(
             )
         except OSError as problem:
             return Refusal("no-python", command[0], problem.strerror or str(problem))
+    return _heard(process, folder, order, _SCOPE_WITHIN if scope else _ANSWER_WITHIN)
+
+
+def _heard(
+    process: subprocess.Popen[bytes], folder: RunFolder, order: Mapping[str, object], within: float
+) -> Answer | Refusal:
     try:
-        answer = _listen(process, _SCOPE_WITHIN if scope else _ANSWER_WITHIN)
+        answer = _listen(process, within)
     except BaseException:  # somebody does not want it any more
         _end(process)
         raise
@@ -239,7 +246,7 @@ def _exists(program: str, order: Mapping[str, object]) -> bool:
     if "/" not in program:
         env = order["env"]
         path = env.get("PATH") if isinstance(env, dict) else None
-        return shutil.which(program, path=path) is not None
+        return paths.which(program, path=path) is not None
     return paths.exists(Path(str(order["cwd"]), program))
 
 

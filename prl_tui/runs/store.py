@@ -16,6 +16,7 @@ from prl_tui.i18n import t
 from prl_tui.lists import listed
 from prl_tui.runs import lock, records, removal
 from prl_tui.runs.folder import RunFolder, last_word, number
+from prl_tui.runs.ids import new_id
 from prl_tui.runs.place import here
 from prl_tui.runs.state import ALIVE, status
 from prl_tui.runs.stop import leftovers, let_go
@@ -24,7 +25,6 @@ LAST = "last"
 """What a person writes for the newest run."""
 
 _ID = re.compile(r"[0-9a-f]{6}")
-_LETTER = re.compile(r"[abcdf]")
 _TRIES = 100
 _NEWEST = ".newest"
 """Beside the runs: the place of the one that was launched last."""
@@ -65,16 +65,16 @@ class Kept(Value):
     sentence: str
 
 
-def make_folder(root: Path) -> RunFolder:
-    """A new empty folder with an id of its own. OSError when it cannot be made."""
+def make_folder(root: Path, wanted: str = "") -> RunFolder:
+    """A new empty folder with an id of its own, the wanted one if that is free. OSError when it cannot be made."""
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
         root.stat()  # says what is wrong with a link
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(root)) from None
     home = Path(os.path.realpath(root))  # Path.resolve raises RuntimeError for links that lead in a circle
-    for _ in range(_TRIES):
-        path = home / _new_id()
+    for tried in range(_TRIES):
+        path = home / (new_id() if tried or not wanted else wanted)
         try:
             path.mkdir(mode=0o700)
         except FileExistsError:
@@ -212,13 +212,6 @@ def remove(folder: RunFolder) -> Kept | None:
     return Kept(
         t("{path} cannot be removed: {reason}. What is left of run {id} is in {place}; the rest is gone", **told)
     )
-
-
-def _new_id() -> str:
-    while True:
-        text = os.urandom(3).hex()
-        if _LETTER.search(text):  # no id reads as a number, not even as 12e456
-            return text
 
 
 def _place(entry: os.DirEntry[str]) -> float | None:

@@ -2,7 +2,8 @@
 
 It is a fresh interpreter, started as a file (`python -I -S …/supervisor.py RUN_DIR`) or as a module. What to run
 comes as one JSON object on stdin: `{"argv": […], "env": {…}, "cwd": "…", "lock": descriptor | null,
-"recorder": [word, …]}`; without words there is no recorder. One JSON object on stdout answers:
+"recorder": [word, …], "narrate": bool}`; without words there is no recorder, and told nothing it ends. `narrate`: what
+it says goes into the folder, which was not there when it was started. One JSON object on stdout answers:
 `{"pid": …, "ticks": …}` or `{"error": {"code": …, "file": …, "text": …}}`. After that it lives without a terminal, in
 its own session, and only the run folder and signals reach it: TERM or INT ask for a stop.
 Only the standard library, and modules that need nothing else, are imported here.
@@ -34,7 +35,13 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str]) -> int:
     """Read the order, leave the caller behind, supervise. Always 0: the exit record is the result."""
     folder = Path(arguments[0]).resolve()
-    order = json.loads(sys.stdin.buffer.read())
+    _prepare()
+    told = sys.stdin.buffer.read()
+    if not told:  # started ahead of a launch that was refused
+        return 0
+    order = json.loads(told)
+    if order.get("narrate"):
+        _narrate_into(folder / records.NARRATION)
     if os.fork():
         os._exit(0)  # nobody's child from here on
     reply = _detach()
@@ -45,6 +52,19 @@ def main(arguments: Sequence[str]) -> int:
         os.set_inheritable(descriptor, False)
     supervise(folder, order, reply)
     return 0
+
+
+def _prepare() -> None:
+    """Import what the run needs later, while the order may still be to come."""
+    with contextlib.suppress(ImportError):
+        import ctypes  # noqa: F401
+
+
+def _narrate_into(path: Path) -> None:
+    """For one that was started before there was a folder."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
 
 
 def supervise(folder: Path, order: dict[str, object], reply: int) -> None:
@@ -112,8 +132,13 @@ def _detach() -> int:
 
 
 def _take_lock(folder: Path, reply: int) -> int:
-    """For a supervisor that was started by hand: its caller has not looked at the folder."""
-    descriptor = lock.take(folder / records.LOCK)
+    """For a supervisor whose caller has not looked at the folder; -1 where the file system has no such locks."""
+    try:
+        descriptor = lock.take(folder / records.LOCK)
+    except OSError:
+        if not (folder / records.LOCK).exists():
+            raise
+        descriptor = -1
     used = any((folder / name).exists() for name in (records.STATE, records.EXIT))
     if descriptor is None or used:
         code = "locked" if descriptor is None else "used"

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from prl_tui import steady
 from prl_tui.i18n import t
-from prl_tui.runs import adrift, ladder, lock, proctree, records, stop, store
+from prl_tui.runs import adrift, ladder, lock, proctree, records, stop, store, turns
 from prl_tui.runs.folder import Ended, RunFolder, Started, read_ended, read_started
 from prl_tui.runs.place import here, is_of_this_namespace
 from prl_tui.runs.records import Broken
@@ -27,7 +28,7 @@ Why = Literal["lost", "ended", "removed"]
 
 _TURN = 0.05
 
-_SPARE = 30.0
+SPARE = 30.0
 """Seconds over the graces of a stop until nobody waits any more: what hangs in the kernel is not to be waited for."""
 
 
@@ -66,7 +67,7 @@ def find(root: Path) -> list[Orphans]:
     for run in store.list_runs(root):  # a leader that hides its environment is known by its birth
         if not (run.path / records.EXIT).exists():
             names[run.id] = None
-    found = (_of(RunFolder(home / name)) for name in names)
+    found = (of(RunFolder(home / name)) for name in names)
     return [one for one in found if one is not None]
 
 
@@ -82,13 +83,13 @@ def end(orphans: Orphans, grace: Grace | None = None, on_left: Callable[[int], N
             see_through(orphans.folder, grace, by="sweep")
     else:
         _climb(orphans.folder, grace, on_left)
-    count = len(_look(orphans.folder))
+    count = len(look(orphans.folder))
     return Swept(orphans.id, max(0, len(orphans.processes) - count), count)
 
 
 def see_through(folder: RunFolder, grace: Grace | None = None, by: str = "") -> None:
     """Wait for the end of a stop that was asked for; go on with it where nobody else is at it."""
-    until = time.monotonic() + (grace or Grace()).total + _SPARE
+    until = time.monotonic() + (grace or Grace()).total + SPARE
     while not stop.wait(folder, 0.5) and time.monotonic() < until:
         stop.take_over(folder, grace, by=by)
 
@@ -104,13 +105,18 @@ def lines(found: Iterable[Orphans]) -> list[str]:
     return told
 
 
-def notes(root: Path) -> list[str]:
-    """Runs that are no orphans: they go on though their folder is gone, or somebody else ends them just now."""
+def notes(root: Path, found: Iterable[Orphans] = ()) -> list[str]:
+    """Runs that are no orphans: they go on though their folder is gone, or somebody else ends them just now.
+
+    `found`: what was found before, which is named already.
+    """
+    home, named = Path(os.path.realpath(root)), {one.id for one in found}
+    ended = [*(run.id for run in store.list_runs(root) if _is_being_ended(run)), *turns.taken(home)]
     told = t("run {id} lives, but its folder was deleted, emptied or moved; prl-tui stop {id} ends it")
     ending = t("what run {id} has left behind is being ended already")
     return [
         *(told.format(id=folder.id) for folder in adrift.find(root)),
-        *(ending.format(id=run.id) for run in store.list_runs(root) if _is_being_ended(run)),
+        *(ending.format(id=run) for run in dict.fromkeys(ended) if run not in named),
     ]
 
 
@@ -121,7 +127,7 @@ def _is_being_ended(folder: RunFolder) -> bool:
     started = read_started(folder)
     if not isinstance(started, Started) or started.supervisor is None or not started.is_at(here()):
         return False
-    return not proctree.is_alive(started.supervisor) and bool(_look(folder))
+    return not proctree.is_alive(started.supervisor) and bool(look(folder))
 
 
 def why_words(why: Why) -> str:
@@ -133,17 +139,22 @@ def why_words(why: Why) -> str:
     }[why]
 
 
-def _of(folder: RunFolder) -> Orphans | None:
+def of(folder: RunFolder) -> Orphans | None:
     """The orphans of one run; None where it has none, lives, or is not of this place."""
     why = _why(folder)
     if why is None:
         return None
-    left = tuple(Left(seen.pid, proctree.command_of(seen.pid)) for seen in _look(folder))
+    left = tuple(Left(seen.pid, proctree.command_of(seen.pid)) for seen in look(folder))
     return Orphans(folder, why, left) if left else None
 
 
 def _why(folder: RunFolder) -> Why | None:
-    if lock.held(folder.path / records.LOCK) or adrift.supervisors(folder) or _is_inside(folder):
+    if (
+        lock.held(folder.path / records.LOCK)
+        or turns.is_taken(folder)
+        or adrift.supervisors(folder)
+        or _is_inside(folder)
+    ):
         return None
     if adrift.is_gone(folder):
         return "removed"
@@ -167,7 +178,7 @@ def _is_inside(folder: RunFolder) -> bool:
     return False
 
 
-def _look(folder: RunFolder) -> list[proctree.Seen]:
+def look(folder: RunFolder) -> list[proctree.Seen]:
     """The live processes of a run that has no supervisor."""
     started = read_started(folder)
     leader = started.leader if isinstance(started, Started) and started.is_at(here()) else None
@@ -179,21 +190,36 @@ def _look(folder: RunFolder) -> list[proctree.Seen]:
 
 
 def _climb(folder: RunFolder, grace: Grace, on_left: Callable[[int], None] | None) -> None:
-    """TERM, and KILL each second once `grace.terminate` is over, until nothing is left or nothing obeys."""
-    begun = time.monotonic()
+    """TERM, and KILL each second once `grace.terminate` is over, until nothing is left or nothing obeys.
+
+    One sweep at a time: another one waits, and goes on where that was should it end before.
+    """
+    begun = steady.seconds()
     give_up = begun + grace.terminate + 10 * ladder.KILL_AGAIN
-    termed: set[proctree.Birth] = set()
-    told, next_kill = -1, begun + grace.terminate
-    while (left := _look(folder)) and time.monotonic() < give_up:
-        if on_left is not None and len(left) != told:
-            on_left(len(left))
-        told = len(left)
-        _send([seen.birth for seen in left if seen.birth not in termed], signal.SIGTERM)
-        termed |= {seen.birth for seen in left}
-        if time.monotonic() >= next_kill:
-            _send([seen.birth for seen in left], signal.SIGKILL)
-            next_kill += ladder.KILL_AGAIN
-        time.sleep(_TURN)  # processes of other parents cannot be waited for, only looked at
+    turn, ours, told, next_kill = turns.Turn(folder), False, -1, 0.0
+    try:
+        while (left := look(folder)) and (now := steady.seconds()) < give_up:
+            if on_left is not None and len(left) != told:
+                on_left(len(left))
+            told = len(left)
+            ours = ours or turn.take()
+            if ours:
+                _term(turn, left)
+                oldest = min(begun, *(turn.termed[seen.birth] for seen in left))
+                if now >= max(next_kill, oldest + grace.terminate):
+                    _send([seen.birth for seen in left], signal.SIGKILL)
+                    next_kill = now + ladder.KILL_AGAIN
+            time.sleep(_TURN)  # processes of other parents cannot be waited for, only looked at
+    finally:
+        turn.end(over=not look(folder))
+
+
+def _term(turn: turns.Turn, left: Iterable[proctree.Seen]) -> None:
+    """TERM to those that have not been sent it, by whomever."""
+    new = [seen.birth for seen in left if seen.birth not in turn.termed]
+    if new:
+        turn.note(new)
+        _send(new, signal.SIGTERM)
 
 
 def _send(births: Iterable[proctree.Birth], number: int) -> None:

@@ -18,7 +18,8 @@ def look(app: PrlApp) -> None:
         from prl_tui.machine import paths
         from prl_tui.runs import sweep
 
-        return sweep.find(paths.runs_dir()), sweep.notes(paths.runs_dir())
+        found = sweep.find(paths.runs_dir())
+        return found, sweep.notes(paths.runs_dir(), found)
 
     awaited = t("Looking for processes of earlier runs …")
     app.beside.do("look for orphans", work, lambda seen: _ask(app, *seen), awaited=awaited)

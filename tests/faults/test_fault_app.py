@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pexpect
 import psutil
 import pytest
 
-from prl_tui.runs import asking, launcher, proctree, records, stop
+from prl_tui.runs import asking, launcher, lock, proctree, records, stop, store, turns
 from prl_tui.runs.folder import Ended, read_ended, read_started
 from prl_tui.runs.state import status
 from tests.e2e.conftest import environment, runs, terminal, work  # noqa: F401  (fixtures)
 from tests.e2e.terminal import run, script, until
-from tests.runs.helpers import ended, marked
+from tests.runs.helpers import ended, is_living, marked
 
 pytestmark = pytest.mark.slow
 
@@ -160,9 +163,12 @@ def test_what_the_app_was_sweeping_when_it_left_is_ended(terminal, runs):  # noq
     until_it_is_ended(folder, leader)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("words", [("stop", "{id}"), ("sweep", "--yes")], ids=["stop", "sweep"])
-def test_what_ctrl_c_breaks_off_is_ended_all_the_same(runs, environment, work, words):  # noqa: F811
-    """`stop` or `sweep` ends the run itself where its supervisor is gone; after Ctrl-C nobody did, without a word."""
+def test_what_a_signal_breaks_off_is_ended_all_the_same(runs, environment, work, words, number):  # noqa: F811
+    """`stop` or `sweep` ends the run itself where its supervisor is gone; after Ctrl-C, or where the terminal was closed,
+    nobody did, without a word.
+    """
     folder = launcher.start(runs, launcher.Job((sys.executable, "-c", DEAF)))
     supervisor, leader = read_started(folder).supervisor, read_started(folder).leader
     until(lambda: b"deaf" in folder.output.read_bytes(), "its deafness")
@@ -171,9 +177,9 @@ def test_what_ctrl_c_breaks_off_is_ended_all_the_same(runs, environment, work, w
     command = [script(), *(word.format(id=folder.id) for word in words)]
     with subprocess.Popen(command, env=environment, cwd=work, stderr=subprocess.PIPE, text=True) as asked:
         until(lambda: (asking.begun(folder) or {}).get("stage") == "interrupt", "INT")
-        asked.send_signal(signal.SIGINT)
+        asked.send_signal(number)
         told = asked.communicate(timeout=20)[1]
-    assert asked.returncode == 130
+    assert asked.returncode == 128 + number
     assert "without you" in told
     until_it_is_ended(folder, leader)
 
@@ -232,3 +238,72 @@ def test_a_thousand_runs_are_in_the_list(terminal, runs, environment, work):  # 
     screen.wait("since run b003e5: max_steps 997 → 998", "the next")
     screen.keys("q")
     assert screen.end(20) == 0
+
+
+def test_a_terminal_that_is_closed_during_a_stop_leaves_nothing_half_stopped(runs, environment, work):  # noqa: F811
+    """The whole way: the terminal goes, the kernel sends HUP, and no stream of the command can be written any more."""
+    folder = launcher.start(runs, launcher.Job((sys.executable, "-c", DEAF)))
+    supervisor, leader = read_started(folder).supervisor, read_started(folder).leader
+    until(lambda: b"deaf" in folder.output.read_bytes(), "its deafness")
+    proctree.send(supervisor, signal.SIGKILL)
+    until(lambda: status(folder).state == "lost", "that it is lost")
+    shell = pexpect.spawn(script(), ["stop", folder.id], env=environment, cwd=str(work))
+    until(lambda: (asking.begun(folder) or {}).get("stage") == "interrupt", "INT")
+    os.close(shell.child_fd)
+    until(lambda: not is_living(shell.pid), "the end of the command")
+    until_it_is_ended(folder, leader)
+
+
+def test_a_foreground_launch_that_ends_its_run_itself_hands_that_over(runs, environment, work, tmp_path):  # noqa: F811
+    """Its supervisor was killed while it was at the stop; then the terminal was closed."""
+    program = tmp_path / "deaf.py"
+    program.write_text(DEAF)
+    told = ["--set", f"script={program}", "--set", "launcher=python", "--set", "training_env=this"]
+    command = [script(), "launch", "custom", "--foreground", "--no-probe", *told]
+    with subprocess.Popen(command, env=environment, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as launch:
+        until(lambda: launch.stdout.readline() == b"deaf\n", "its deafness")
+        (folder,) = store.list_runs(runs)
+        supervisor, leader = read_started(folder).supervisor, read_started(folder).leader
+        launch.send_signal(signal.SIGINT)
+        until(lambda: asking.sent(folder)[0], "INT")
+        proctree.send(supervisor, signal.SIGKILL)
+        until(lambda: lock.held(folder.path / records.LOCK) and not proctree.is_alive(supervisor), "that it goes on")
+        launch.send_signal(signal.SIGHUP)
+        launch.communicate(timeout=20)
+    assert launch.returncode == 128 + signal.SIGHUP
+    until_it_is_ended(folder, leader)
+
+
+COUNTS = (
+    "import pathlib, signal, sys, time\n"
+    "terms, go = map(pathlib.Path, sys.argv[1:])\n"
+    "signal.signal(signal.SIGTERM, lambda *_: terms.open('a').write('TERM\\n'))\n"
+    "print('ready', flush=True)\n"
+    "while not go.exists(): time.sleep(0.02)\n"
+)
+"""Writes down each TERM, and ends once it may."""
+
+
+def test_sweeps_that_are_broken_off_send_one_term_to_a_run_without_a_folder(runs, environment, work, tmp_path):  # noqa: F811
+    """Each Ctrl-C and each further sweep sent it anew. A third one only says that somebody is at it."""
+    terms, go = tmp_path / "terms", tmp_path / "go"
+    terms.touch()
+    folder = launcher.start(runs, launcher.Job((sys.executable, "-c", COUNTS, str(terms), str(go))))
+    until(lambda: b"ready" in folder.output.read_bytes(), "its handler")
+    leader = read_started(folder).leader
+    proctree.send(read_started(folder).supervisor, signal.SIGKILL)
+    until(lambda: not lock.held(folder.path / records.LOCK), "the supervisor's death")
+    shutil.rmtree(folder.path)
+    sweeps = {"env": environment, "cwd": work, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([script(), "sweep", "--yes"], **sweeps) as first:
+        until(terms.read_text, "TERM")
+        first.send_signal(signal.SIGINT)
+        assert "without you" in first.communicate(timeout=20)[1]
+    until(lambda: turns.is_taken(folder), "who goes on with it")
+    third = subprocess.run([script(), "sweep", "--yes"], **sweeps, timeout=20, check=True)
+    assert "being ended already" in third.stderr
+    assert terms.read_text() == "TERM\n"
+    go.touch()
+    until(lambda: not proctree.is_alive(leader), "its end")
+    until(lambda: not list((runs.parent / turns.FOLDER).iterdir()), "the end of who was at it")
+    assert terms.read_text() == "TERM\n"

@@ -15,7 +15,7 @@ import pexpect
 import pytest
 
 from prl_tui.machine import session_end
-from prl_tui.runs import claims, launcher, spawn, store
+from prl_tui.runs import ahead, claims, launcher, spawn, store
 from prl_tui.runs.launcher import Job, LaunchError
 from prl_tui.runs.records import MARKER
 from prl_tui.runs.state import status
@@ -196,7 +196,7 @@ def test_a_python_that_is_gone_is_a_sentence(root, monkeypatch):
 def test_a_supervisor_that_dies_before_its_answer_is_quoted(root, monkeypatch, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("raise RuntimeError('no luck')\n")
-    monkeypatch.setattr(spawn, "PROGRAM", broken)
+    monkeypatch.setattr(ahead, "PROGRAM", broken)
     with pytest.raises(LaunchError, match="The supervisor did not start: RuntimeError: no luck"):
         launcher.start(root, Job(("true",)))
 

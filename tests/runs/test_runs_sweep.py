@@ -16,8 +16,8 @@ import pexpect
 import pytest
 
 from prl_tui.machine import paths
-from prl_tui.runs import adrift, launcher, lock, proctree, records, spawn, stop, store, sweep
-from prl_tui.runs.folder import RunFolder
+from prl_tui.runs import adrift, launcher, lock, proctree, records, spawn, stop, store, sweep, turns
+from prl_tui.runs.folder import RunFolder, read_started
 from prl_tui.runs.place import here
 from prl_tui.runs.state import status
 from tests.conftest import installed_script
@@ -107,6 +107,65 @@ def test_what_outlived_its_deleted_folder_is_found_by_its_mark(family, root):
     assert (found.id, found.why) == (folder.id, "removed")
     assert sweep.end(found, QUICK).left == 0
     assert not any(map(is_living, pids.values()))
+
+
+COUNTS = (
+    "import signal, sys, time\n"
+    "def noted(*_):\n"
+    "    with open(sys.argv[1], 'a') as terms: terms.write('TERM\\n')\n"
+    "signal.signal(signal.SIGTERM, noted)\n"
+    "print('ready', flush=True)\n"
+    "while True: time.sleep(60)\n"
+)
+"""Writes down each TERM and goes on."""
+
+
+@pytest.fixture(params=["removed", "ended"])
+def counting(request, root, python, tmp_path):
+    """A lost run with and without its folder that counts what it is sent: the run, its leader, and the file of TERMs."""
+    terms = tmp_path / "terms"
+    terms.touch()
+    folder = python("-c", COUNTS, terms)
+    until(lambda: folder.output.read_text() == "ready\n", "its handler")
+    kill_supervisor(folder)
+    leader = read_started(folder).leader[0]
+    if request.param == "removed":
+        shutil.rmtree(folder.path)
+    else:
+        write(folder, "exit", {"exit_code": 0, "signal": None, "error": None, "stop": None})
+    return folder, leader, terms
+
+
+def test_two_sweeps_of_a_run_without_a_record_climb_one_after_the_other(root, counting):
+    folder, leader, terms = counting
+    (found,) = sweep.find(root)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(sweep.end, found, stop.Grace(0.2, 2))
+        until(terms.read_text, "TERM")
+        assert sweep.find(root) == [], "somebody is at it"
+        assert sweep.notes(root) == [f"what run {folder.id} has left behind is being ended already"]
+        assert sweep.notes(root, [found]) == [], "one run is named once"
+        second = sweep.end(found, stop.Grace(0.2, 2))
+        assert (second.left, first.result().left, is_living(leader)) == (0, 0, False)
+    assert terms.read_text() == "TERM\n"
+    assert not list((root.parent / turns.FOLDER).iterdir()), "nothing of it stays"
+
+
+def test_a_sweep_goes_on_where_one_that_was_killed_had_got(root, counting):
+    """It sent TERM anew each time: a second one may break off what the first had the program save."""
+    _, leader, terms = counting
+    code = (
+        "import sys; from pathlib import Path; from prl_tui.runs import stop, sweep\n"
+        "for one in sweep.find(Path(sys.argv[1])): sweep.end(one, stop.Grace(0, 600))"
+    )
+    (found,) = sweep.find(root)
+    with subprocess.Popen([sys.executable, "-c", code, root]) as first:
+        until(terms.read_text, "TERM")
+        first.kill()
+    assert sweep.end(found, stop.Grace(0, 0.5)).left == 0
+    assert not is_living(leader)
+    assert terms.read_text() == "TERM\n"
+    assert not list((root.parent / turns.FOLDER).iterdir())
 
 
 @pytest.mark.slow
