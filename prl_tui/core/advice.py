@@ -291,15 +291,18 @@ def _replaced(config: RunConfig, facts: Facts) -> Iterator[Finding]:
     given, ours = facts.inherited.get(VISIBLE), config.value("cuda_visible_devices")
     if given is None or ours is None or given == ours:
         return
-    fix = Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given))
+    from prl_tui.core import engine
+
+    bad = any(gpu.fault or gpu.claimed_by or gpu.busy_with for gpu in engine.chosen(facts.gpus or (), given))
+    back = () if bad else (Fix({"cuda_visible_devices": given}, t("use GPU {gpus}", gpus=given)),)
     if "SLURM_JOB_ID" in facts.inherited:
         message = t("The scheduler gave this job the GPUs {given}, and the config sets {ours}.", given=given, ours=ours)
         why = t("Another job may have the GPUs that are set here.")
-        yield Finding("scheduler-gpus", "warning", "cuda_visible_devices", message, why, (fix,))
+        yield Finding("scheduler-gpus", "warning", "cuda_visible_devices", message, why, back)
         return
     message = t("{name}={given} is set here, and the config sets {ours} instead.", name=VISIBLE, given=given, ours=ours)
     why = t("{variable} overrides the config's list.", variable=config.recipe.by_key["cuda_visible_devices"].override)
-    yield Finding("shell-gpus", "warning", "cuda_visible_devices", message, why, (fix,) if given else ())
+    yield Finding("shell-gpus", "warning", "cuda_visible_devices", message, why, back if given else ())
 
 
 def _unread(config: RunConfig, facts: Facts) -> Iterator[Finding]:

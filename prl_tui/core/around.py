@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prl_tui.core import devices
+from prl_tui.core import devices, engine
 from prl_tui.core.advice import VISIBLE
 from prl_tui.core.assess import DEVICES, Assessment, Case
 from prl_tui.core.config import RunConfig
-from prl_tui.core.findings import Facts, Finding, Fix
+from prl_tui.core.findings import Facts, Finding, Fix, GpuUse
 from prl_tui.core.value import replace
 from prl_tui.i18n import t
 
@@ -31,7 +31,8 @@ def on_node(case: Case, config: RunConfig, facts: Facts) -> Case:
 
 
 def _order(given: str, facts: Facts) -> tuple[int, ...]:
-    """The node's whole GPUs that work: those of the list first, then the rest, those that nobody uses first.
+    """The node's whole GPUs that work, what another run has reserved last: those of the list first, then the rest, those
+    that nobody uses first.
 
     Of what a scheduler shared out no more than that; of MIG instances none, since a process sees one only.
     """
@@ -41,16 +42,25 @@ def _order(given: str, facts: Facts) -> tuple[int, ...]:
         every = list(range(facts.node_gpus or 0))
     else:
         whole = [gpu for gpu in facts.gpus if not gpu.fault and not gpu.slices]
-        first = tuple(gpu.index for gpu in whole if gpu.index in first or gpu.uuid.startswith(_prefixes(first)))
-        whole.sort(key=lambda gpu: bool(gpu.busy_with or gpu.claimed_by))
-        every = [gpu.index for gpu in whole]
-    if "SLURM_JOB_ID" in facts.inherited:
-        every = []
+        named = {gpu.index for gpu in engine.chosen(whole, given)}
+        whole.sort(key=lambda gpu: (bool(gpu.claimed_by), gpu.index not in named, bool(gpu.busy_with)))
+        first, every = (), [gpu.index for gpu in whole if gpu.index in named or not is_shared_out(facts)]
+    every = [] if is_shared_out(facts) and facts.gpus is None else every
     return tuple(dict.fromkeys([*(one for one in first if isinstance(one, int)), *every]))
 
 
-def _prefixes(entries: Iterable[int | str]) -> tuple[str, ...]:
-    return tuple(one for one in entries if isinstance(one, str))
+def is_shared_out(facts: Facts) -> bool:
+    """Whether the list around is what a scheduler gave to this job: the node's other GPUs are other people's."""
+    return "SLURM_JOB_ID" in facts.inherited
+
+
+def nearest(gpus: Iterable[GpuUse], facts: Facts) -> list[GpuUse]:
+    """The GPUs that may be taken instead of one: those of the list around first; of what was shared out no others."""
+    every, given = list(gpus), facts.inherited.get(VISIBLE)
+    if given is None:
+        return every
+    named = engine.chosen(every, given)
+    return named if is_shared_out(facts) else [*named, *(gpu for gpu in every if gpu not in named)]
 
 
 def told(config: RunConfig, facts: Facts, case: Case, found: Assessment, findings: list[Finding]) -> list[Finding]:

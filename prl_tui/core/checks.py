@@ -341,16 +341,22 @@ def _free(gpus: Iterable[GpuUse], *, slices: bool) -> list[str]:
 
 def _busy(config: RunConfig, facts: Facts, case: assess.Case) -> list[Finding]:
     """GPUs of this box that do not work, that another run has reserved, or that somebody uses already."""
+    if config.recipe.data.needs_gpu and not assess.needs_gpu(config):
+        return []  # a run on the CPU takes none
     visible = facts.inherited.get(advice.VISIBLE)
-    own = config.value("cuda_visible_devices")
-    taken = engine.chosen(facts.gpus or (), own if own is not None else visible)
+    taken = engine.chosen(facts.gpus or (), engine.in_force(config, visible))
     wanted = engine.takes(config, facts.gpus or (), visible)
     unusable = [gpu for gpu in wanted if gpu.fault]
     claimed = [gpu for gpu in wanted if gpu.claimed_by]
     busy = [gpu for gpu in taken if gpu.busy_with and gpu not in claimed]
     if not busy and not claimed and not unusable:
         return []
-    free = _free(facts.gpus or (), slices=bool(taken) and taken[0].slot is not None)
+    gpus = list(facts.gpus or ())
+    if visible is not None:
+        from prl_tui.core import around
+
+        gpus = around.nearest(gpus, facts)
+    free = _free(gpus, slices=bool(taken) and taken[0].slot is not None)
     errors = assess.assess(case).errors
     fix: tuple[Fix, ...] = ()
     for count in dict.fromkeys((config.number("nproc_per_node") or 1, len(taken))):

@@ -121,7 +121,7 @@ def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None)
     Without a list each process takes the one of its own number, and so do engines that generate beside them; a recipe
     that may do without GPUs takes none then.
     """
-    spec = _list(config, visible)
+    spec = in_force(config, visible)
     if spec is None:
         if not assess.needs_gpu(config):
             return []
@@ -134,7 +134,7 @@ def takes(config: RunConfig, gpus: Iterable[GpuUse], visible: str | None = None)
     return chosen(gpus, spec)
 
 
-def _list(config: RunConfig, visible: str | None) -> str | None:
+def in_force(config: RunConfig, visible: str | None) -> str | None:
     """The value of CUDA_VISIBLE_DEVICES in force: the config's own, else the one around it."""
     own: str | None = config.value("cuda_visible_devices")
     return own if own is not None else visible
@@ -166,7 +166,7 @@ class Memory(NamedTuple):
 def vllm_share(config: RunConfig, facts: Facts, stack: Stack) -> Iterator[Finding]:
     """VLLM takes its share of the whole card at its start, and stops where that much is not free."""
     if assess.needs_gpu(config):
-        visible = chosen(facts.gpus or (), _list(config, facts.inherited.get(VISIBLE)))
+        visible = chosen(facts.gpus or (), in_force(config, facts.inherited.get(VISIBLE)))
         units = [Memory(gpu.name, gpu.free_bytes or 0, gpu.total_bytes or 0) for gpu in generating(config, stack, visible)
                  if gpu.free_bytes is not None]  # fmt: skip
         yield from too_little(config, units, "warning")

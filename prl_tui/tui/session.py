@@ -108,32 +108,19 @@ class Verdict:
 class Session:
     """The config that a person edits. Each change makes a new config; the old ones can be had back."""
 
-<<<<<<< HEAD
-    catalog: Catalog
-    config: RunConfig
-    _facts: tuple[Recipe, Facts] | None = None
-    _probe: Probe | None = None
-    _back: list[tuple[RunConfig, str]] = field(default_factory=list)
-    _forth: list[tuple[RunConfig, RunConfig]] = field(default_factory=list)
-    """What was undone, the last one last, each behind the config from which it can be had again."""
-    _verdict: Verdict | None = None
-    looking: bool = False
-    """Whether the facts are not yet those of the config as it is now."""
-    _kept: dict[Path, RunConfig] = field(default_factory=dict)
-    """What a run's folder and an exported file have."""
-=======
     def __init__(self, catalog: Catalog, config: RunConfig) -> None:
         self.catalog = catalog
         self.config = config
         self._facts: tuple[Recipe, Facts] | None = None
         self._probe: Probe | None = None
         self._back: list[tuple[RunConfig, str]] = []
+        self._forth: list[tuple[RunConfig, RunConfig]] = []
+        """What was undone, the last one last, each behind the config from which it can be had again."""
         self._verdict: Verdict | None = None
         self.looking = False
         """Whether the facts are not yet those of the config as it is now."""
         self._kept: dict[Path, RunConfig] = {}
         """What a run's folder and an exported file have."""
->>>>>>> w-m2
 
     @classmethod
     def begin(cls, catalog: Catalog, recipe: str = "", preset: str = "") -> Session:

@@ -233,6 +233,77 @@ def test_a_list_of_the_configs_own_is_of_gpus_that_work() -> None:
     assert [dict(fix.changes) for fix in found.fixes] == [{"cuda_visible_devices": "2"}]
 
 
+def box(count: int, **of: dict[int, str]) -> tuple[GpuUse, ...]:
+    """Idle GPUs but for those that `fault`, `busy_with` or `claimed_by` name."""
+    return tuple(
+        GpuUse(at, f"GPU-{at}", None, **{kind: words[at] for kind, words in of.items() if at in words})  # type: ignore[arg-type]
+        for at in range(count)
+    )
+
+
+SHARED = "swift-grpo/colocate-2gpu"
+
+
+def unlisted(source: str, nproc: int) -> RunConfig:
+    recipe, preset = source.split("/")
+    return resolve(CATALOG.recipes[recipe], preset).with_values(
+        {"nproc_per_node": nproc, "cuda_visible_devices": None}, Source.SET
+    )
+
+
+def ways(one: RunConfig, facts: Facts, code: str) -> list[str]:
+    """The lists that the ways out of a finding set."""
+    found = next(each for each in checks.check(one, facts).findings if each.code == code)
+    return [str(fix.changes["cuda_visible_devices"]) for fix in found.fixes if "cuda_visible_devices" in fix.changes]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("fault", "gpu-unusable"), ("claimed_by", "gpu-claimed"), ("busy_with", "gpu-busy")]
+)
+def test_of_what_a_scheduler_shared_out_no_other_gpu_is_offered(kind: str, code: str) -> None:
+    """GPU 0 and 1 were, which may be another job's; and free ones of the job's own list were passed over."""
+    known = Facts(node_gpus=8, gpus=box(8, **{kind: {4: "words"}}))
+    for around, shared, expected in (
+        ("4,5", True, []),
+        ("3,6,4,2", True, ["3,6"]),
+        ("4,5", False, ["0,5"]),
+        ("4,7,6", False, ["6,7"]),
+    ):
+        facts = replace(known, inherited={"CUDA_VISIBLE_DEVICES": around} | ({"SLURM_JOB_ID": "7"} if shared else {}))
+        offered = ways(unlisted("swift-sft/lora-1gpu", 2), facts, code)
+        assert [sorted(each.split(",")) for each in offered] == [sorted(each.split(",")) for each in expected], around
+
+
+def test_a_gpu_that_another_run_has_reserved_is_the_last_to_be_offered() -> None:
+    """Those of the list around came first, reserved or not: `f` led to the next error."""
+    facts = Facts(
+        node_gpus=8, gpus=box(8, claimed_by={4: "run a", 5: "run a"}), inherited={"CUDA_VISIBLE_DEVICES": "4"}
+    )
+    one = unlisted("swift-sft/lora-1gpu", 2)
+    assert ways(one, facts, "processes-exceed-gpus") == ["0,1"]
+    assert checks.check(one.with_values({"cuda_visible_devices": "0,1"}, Source.FIX), facts).ok
+
+
+def test_no_way_out_leads_back_to_a_gpu_in_use() -> None:
+    """“use GPU 0,1” for a busy one, then “use GPU 4,5” since the shell says so, and so on."""
+    facts = Facts(node_gpus=8, gpus=box(8, busy_with={5: "pid 7"}), inherited={"CUDA_VISIBLE_DEVICES": "4,5"})
+    one = unlisted(SHARED, 2)
+    [first] = ways(one, facts, "gpu-busy")
+    assert sorted(first.split(",")) == ["0", "4"]
+    assert ways(one.with_values({"cuda_visible_devices": first}, Source.FIX), facts, "shell-gpus") == []
+    free = replace(facts, gpus=box(8))
+    assert ways(one.with_values({"cuda_visible_devices": first}, Source.FIX), free, "shell-gpus") == ["4,5"]
+
+
+@pytest.mark.parametrize("around", [{}, {"CUDA_VISIBLE_DEVICES": "7"}])
+def test_a_run_on_the_cpu_takes_no_gpu_that_is_in_use(around: dict[str, str]) -> None:
+    facts = Facts(node_gpus=8, gpus=box(8, busy_with={7: "pid 7"}), inherited=around)
+    one = unlisted("swift-sft/lora-1gpu", 1)
+    on_cpu = one.with_values({"use_cpu": True, "torch_dtype": "float32"}, Source.SET)
+    assert [found.code for found in checks.check(on_cpu, facts).findings if found.code.startswith("gpu-")] == []
+    assert "gpu-busy" in [found.code for found in checks.check(one, facts).findings]
+
+
 PLACED = [  # presets whose rules count the GPUs that the ranks see
     "prl-grpo/standard-2gpu", "prl-grpo/standard-4gpu", "prl-grpo/high-throughput-4gpu", "swift-grpo/colocate-2gpu",
     "swift-grpo/colocate-4gpu", "swift-sft/lora-1gpu", "swift-sft/full-8gpu", "swift-dpo/lora-4gpu", "safe-mm-dpo/eight-gpu",

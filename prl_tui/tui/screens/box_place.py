@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 from textual.content import Content
 from textual.widgets import Static
 
-from prl_tui.i18n import t
 from prl_tui.tui.screens import configure_words
 from prl_tui.tui.screens.place import Place
 from prl_tui.tui.session import Session
@@ -69,7 +68,7 @@ class BoxPlace(Place):
         self._mark_gpus()
 
     def _mark_gpus(self) -> None:
-        """Tick the GPUs that the config names."""
+        """Tick the GPUs that the ranks would see."""
         wanted = configure_words.wanted_gpus(self.session)
         if wanted is not None:
             cast("GpuTable", self.query_one("#gpus")).select(wanted)
@@ -77,7 +76,7 @@ class BoxPlace(Place):
     def on_gpu_table_selection_changed(self, event: GpuTable.SelectionChanged) -> None:
         """GPUs ticked: the list of them. None at all is no choice: an unset list means every GPU."""
         if not event.indices:
-            self.prl.tell(t("At least one GPU stays chosen; without a list the run would take all of them."))
+            self.prl.tell(configure_words.one_stays(self.session))
             self._mark_gpus()
             return
         self.session.set_text("cuda_visible_devices", ",".join(map(str, event.indices)))

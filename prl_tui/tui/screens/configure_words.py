@@ -55,13 +55,27 @@ def preset_line(config: RunConfig, listed: bool) -> Content:
 
 
 def wanted_gpus(session: Session) -> set[int] | None:
-    """Indices of the box's GPUs that the config names; None where the box's GPUs are not known."""
+    """Indices of the box's GPUs that the ranks would see; None where the box's GPUs are not known."""
     from prl_tui.core import engine
+    from prl_tui.core.advice import VISIBLE
 
     facts = session.facts
     if facts is None or facts.gpus is None:
         return None
-    return {gpu.index for gpu in engine.chosen(facts.gpus, session.config.value("cuda_visible_devices"))}
+    spec = engine.in_force(session.config, facts.inherited.get(VISIBLE))
+    return {gpu.index for gpu in engine.chosen(facts.gpus, spec)}
+
+
+def one_stays(session: Session) -> str:
+    """Why the last GPU of the list cannot be given up."""
+    from prl_tui.core.advice import VISIBLE
+
+    given = session.facts.inherited.get(VISIBLE) if session.facts is not None else None
+    if given is None:
+        return t("At least one GPU stays chosen; without a list the run would take all of them.")
+    return t(
+        "At least one GPU stays chosen; without a list the run would keep {name}={given}.", name=VISIBLE, given=given
+    )
 
 
 def gpu_line(reading: Reading | None) -> Content:
