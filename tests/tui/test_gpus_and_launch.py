@@ -69,6 +69,21 @@ async def test_cards_named_by_a_part_of_their_uuid_are_ticked(on_box):
         assert "devices-ambiguous" in {finding.code for finding in place.session.verdict.on_box}
 
 
+@pytest.mark.parametrize("around", ["5,4", "4,5"])
+async def test_without_a_list_the_gpus_of_the_one_around_are_ticked(on_box, monkeypatch, around):
+    """All eight were, and taking one off wrote a list of the other seven."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", around)
+    app = on_box(preset="standard-2gpu")
+    app.session.set_text("cuda_visible_devices", "")
+    async with app.run_test(size=WIDE) as pilot:
+        place = await configure(pilot)
+        gpus = place.query_one("#gpus")
+        await wait_for(pilot, lambda: text_of(gpus).count("[x]") == 2, "the two that the job keeps")
+        gpus.focus()
+        await pilot.press("down", "down", "down", "down", "space")
+        await wait_for(pilot, lambda: spec(place) == "5", "GPU 4 taken off")
+
+
 async def test_the_last_gpu_stays_since_an_empty_list_would_mean_all_of_them(on_box):
     async with on_box(preset="single-gpu").run_test(size=WIDE) as pilot:
         place = await configure(pilot)
