@@ -26,7 +26,8 @@ def on_node(case: Case, config: RunConfig, facts: Facts) -> Case:
     given, key = facts.inherited.get(VISIBLE), config.recipe.part(DEVICES)
     if given is None or facts.node_gpus is None or key not in config.settings:
         return case
-    order = None if config.value(key) is not None else _order(given, facts)
+    own = config.value(key) is not None and not is_shared_out(facts)
+    order = None if own else _order(given, facts)
     return replace(case, around=given, gpu_order=order)
 
 

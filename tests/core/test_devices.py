@@ -274,6 +274,17 @@ def test_of_what_a_scheduler_shared_out_no_other_gpu_is_offered(kind: str, code:
         assert [sorted(each.split(",")) for each in offered] == [sorted(each.split(",")) for each in expected], around
 
 
+@pytest.mark.parametrize("own", ["0,1,2", "0,1", "4,5,6", "4"])
+def test_inside_a_scheduler_a_list_of_the_configs_own_is_mended_by_what_it_gave(own: str) -> None:
+    facts = Facts(node_gpus=8, gpus=box(8), inherited={"CUDA_VISIBLE_DEVICES": "4,5,6", "SLURM_JOB_ID": "7"})
+    one = unlisted(SHARED, 2).with_values({"cuda_visible_devices": own}, Source.SET)
+    found = checks.check(one, facts).findings
+    named = [str(fix.changes.get("cuda_visible_devices") or "4") for each in found for fix in each.fixes]
+    assert {gpu for each in named for gpu in each.split(",")} <= {"4", "5", "6"}
+    wrong = [each for each in found if each.code == "vllm-one-gpu-each"]
+    assert all("4,5" in [fix.changes.get("cuda_visible_devices") for fix in each.fixes] for each in wrong)
+
+
 def test_a_gpu_that_another_run_has_reserved_is_the_last_to_be_offered() -> None:
     """Those of the list around came first, reserved or not: `f` led to the next error."""
     facts = Facts(
