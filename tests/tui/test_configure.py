@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import replace
 
 import pytest
 from textual import events
@@ -12,7 +11,7 @@ from textual import events
 from prl_tui.core import wordlist
 from prl_tui.core.config import Source, resolve
 from prl_tui.core.findings import Facts, Finding, Fix
-from prl_tui.core.value import replace as value_replace
+from prl_tui.core.value import replace
 from prl_tui.machine import facts
 from prl_tui.tui.screens.configure import ConfigureScreen
 from prl_tui.tui.session import Session, Verdict
@@ -1045,8 +1044,8 @@ def test_a_low_verdict_tells_how_many_ways_out_it_has_no_room_for(recipes):
     assert len(every) > 2
     assert hidden_words(session.verdict, 76, 3) == f"2 more findings, {len(every) - 1} more ways out"
     alone = Finding("code", "error", "", "A fault.", fixes=tuple(Fix(label=str(n), changes={}) for n in range(3)))
-    verdict = replace(session.verdict, probed=(alone,))
-    verdict.__dict__["report"] = value_replace(session.verdict.report, findings=())
+    verdict = Verdict(session.config, session.facts, probed=(alone,))
+    verdict.__dict__["report"] = replace(session.verdict.report, findings=())
     assert hidden_words(verdict, 76, 3) == "2 more ways out"
     assert hidden_words(verdict, 76, 8) == "", "a high one shows all"
 
