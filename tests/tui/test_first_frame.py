@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from textual.widgets._toast import ToastRack
 
+import prl_tui
 from prl_tui.core import heads
 from prl_tui.machine import paths
 from prl_tui.tui.app import PrlApp
@@ -28,6 +30,7 @@ def test_the_first_frame_imports_no_rules(own_home):
     """With the list of presets in the cache; without it their numbers are worked out."""
     program = (
         "import sys\n"
+        f"sys.path.insert(0, {str(Path(prl_tui.__file__).parents[1])!r})\n"  # the list is of these very files
         "from prl_tui.core import catalog, heads\n"
         "from prl_tui.machine import paths\n"
         "from prl_tui.tui.app import PrlApp\n"
