@@ -48,11 +48,16 @@ def started(bench: Bench, config: RunConfig, env: dict[str, str]) -> bool:
 
 
 def agree(bench: Bench, config: RunConfig, env: dict[str, str]) -> None:
-    """Of batches and GPUs; which flags a picked generation knows is judged before there is a script."""
+    """Of batches and GPUs; which flags of the file a picked generation knows is judged before there is a script."""
     report = checks.check(from_environment(config, env))
-    errors = [finding.code for finding in report.findings if finding.severity == "error"]
+    wrong = [finding for finding in report.findings if finding.severity == "error"]
+    errors = [finding.code for finding in wrong]
+    given = {field.key for field in config.recipe.fields if env.get(field.override) and config.value(field.key) is None}
+    refused = given & {finding.field for finding in wrong if finding.code == "flag-unknown"}
     outcome = ran(bench, config, env)
-    assert (outcome.argv is not None) is (set(errors) <= {"flag-unknown"}), (env, errors)
+    assert (outcome.argv is not None) is (set(errors) <= {"flag-unknown"} and not refused), (env, errors)
+    if refused and outcome.argv is None:
+        assert "does not know" in outcome.err or set(errors) > {"flag-unknown"}, outcome.err
     if outcome.argv is not None:
         rounds = not ROUNDED.isdisjoint(finding.code for finding in report.findings)
         assert outcome.err.count("is rounded down to") == rounds, (env, outcome.err)
@@ -143,6 +148,7 @@ def test_demo_scripts_judge_as_core_does(shared: Bench, env: dict[str, str]) -> 
     },
     "",
 )
+@example({"PRL_STEPS_PER_GENERATION": "1"}, "swift-3.3-prl")
 @example({"PRL_USE_CPU": "true", "PRL_CUDA_VISIBLE_DEVICES": "0"}, "")
 @example({"PRL_USE_CPU": "false", "PRL_CUDA_VISIBLE_DEVICES": "0"}, "")
 @example({"PRL_SPLIT_DATASET_RATIO": "0.00", "PRL_PER_DEVICE_EVAL_BATCH_SIZE": "1"}, "")
