@@ -19,6 +19,11 @@ from tests.runs.helpers import ended, marked, until
 PRINTS = (sys.executable, "-c", "print('hello')")
 
 
+def begun(root):
+    """Who waits there; for a moment of its start a process shows no environment."""
+    return until(lambda: marked(root), "a process of that root")
+
+
 @pytest.fixture
 def ahead(root):
     one = Ahead(root)
@@ -27,7 +32,7 @@ def ahead(root):
 
 
 def test_it_becomes_the_supervisor_of_the_run_that_it_was_started_for(root, ahead):
-    (waiting,) = marked(root)
+    (waiting,) = begun(root)
     folder = launcher.start(root, launcher.Job((sys.executable, "-c", "input()")), ahead=ahead)
     supervisor = read_started(folder).supervisor[0]
     assert (folder.id, os.getpgid(supervisor)) == (ahead.id, waiting), "it is that one, forked"
@@ -49,7 +54,7 @@ def test_it_is_a_supervisor_like_any_other(root, ahead):
 
 
 def test_told_nothing_it_ends(root, ahead):
-    assert marked(root)
+    assert begun(root)
     ahead.end()
     assert not marked(root)
     assert not root.exists(), "nor was anything made"
@@ -64,7 +69,7 @@ def test_it_ends_with_the_launch_that_started_it(root):
 
 
 def test_where_it_has_died_another_is_started(root, ahead):
-    (waiting,) = marked(root)
+    (waiting,) = begun(root)
     os.kill(waiting, signal.SIGKILL)
     until(lambda: waiting not in proctree.scan(), "that process")
     folder = launcher.start(root, launcher.Job(PRINTS), ahead=ahead)
@@ -97,5 +102,5 @@ def test_a_second_launch_into_its_folder_is_refused(root, ahead):
 
 def test_it_is_no_run_that_lives_without_its_folder(root, ahead):
     root.mkdir()
-    assert marked(root)
+    assert begun(root)
     assert (adrift.find(root), sweep.find(root), sweep.notes(root)) == ([], [], [])
