@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 
 import pytest
@@ -222,13 +223,14 @@ async def test_while_the_driver_hangs_for_20_s_values_tell_their_age_and_keys_wo
 
 
 async def test_a_driver_that_never_answered_is_waited_for_in_words(box):
-    box.set("* init_ms 20000")
+    box.set("* init_ms 120000")
+    since = re.compile(r"Asking the NVIDIA driver since ([2-9]|[1-9][0-9]+) s")  # a busy machine may show no 2
     with running(1) as (folder, _):
         app = PrlApp(watch=folder)
         async with app.run_test(size=SIZES[0]) as pilot:
             pane = await pane_of(pilot)
             await pilot.press("1")
-            await wait_for(pilot, lambda: "Asking the NVIDIA driver since 2 s" in text_of(pane), "since when")
+            await wait_for(pilot, lambda: since.search(text_of(pane)), "since when")
             begun = time.monotonic()
             await pilot.press("q")
             await wait_for(pilot, lambda: not app.is_running, "the end", 5)
