@@ -37,17 +37,16 @@ def _order(given: str, facts: Facts) -> tuple[int, ...]:
 
     Of what a scheduler shared out no more than that; of MIG instances none, since a process sees one only.
     """
-    seen = devices.read(given, facts.node_gpus, facts.node_uuids)
-    first = seen.entries[: seen.usable]
     if facts.gpus is None:
-        every = list(range(facts.node_gpus or 0))
-    else:
-        whole = [gpu for gpu in facts.gpus if not gpu.fault and not gpu.slices]
-        named = {gpu.index for gpu in engine.chosen(whole, given)}
-        whole.sort(key=lambda gpu: (bool(gpu.claimed_by), gpu.index not in named, bool(gpu.busy_with)))
-        first, every = (), [gpu.index for gpu in whole if gpu.index in named or not is_shared_out(facts)]
-    every = [] if is_shared_out(facts) and facts.gpus is None else every
-    return tuple(dict.fromkeys([*(one for one in first if isinstance(one, int)), *every]))
+        seen = devices.read(given, facts.node_gpus, facts.node_uuids)
+        first = [one for one in seen.entries[: seen.usable] if isinstance(one, int)]
+        rest = range(0 if is_shared_out(facts) else facts.node_gpus or 0)
+        return tuple(dict.fromkeys([*first, *rest]))
+    whole = [gpu for gpu in facts.gpus if not gpu.fault and not gpu.slices]
+    named = {gpu.index for gpu in engine.chosen(whole, given)}
+    may = [gpu for gpu in whole if gpu.index in named or not is_shared_out(facts)]
+    may.sort(key=lambda gpu: (bool(gpu.claimed_by), gpu.index not in named, bool(gpu.busy_with)))
+    return tuple(gpu.index for gpu in may)
 
 
 def is_shared_out(facts: Facts) -> bool:
@@ -64,15 +63,15 @@ def nearest(gpus: Iterable[GpuUse], facts: Facts) -> list[GpuUse]:
     return named if is_shared_out(facts) else [*named, *(gpu for gpu in every if gpu not in named)]
 
 
-def told(config: RunConfig, facts: Facts, case: Case, found: Assessment, findings: list[Finding]) -> list[Finding]:
+def told(config: RunConfig, case: Case, found: Assessment, findings: list[Finding]) -> list[Finding]:
     """The findings; those that come from a list around the launch say so, and each has a list as its way out."""
-    given, key = facts.inherited.get(VISIBLE), config.recipe.part(DEVICES)
-    if given is None or case.around is None or not case.keeps(case.values.get(DEVICES)):
+    if not case.keeps(case.values.get(DEVICES)):
         return findings
+    key = config.recipe.part(DEVICES)
     because = t(
         "The config sets no list of GPUs, so the job keeps {name}={given}, which is set here.",
         name=VISIBLE,
-        given=given,
+        given=case.around,
     )
     broken = {one.code for one in found.violations if one.part == DEVICES or one.code in COUNTED}
     return [

@@ -90,7 +90,7 @@ def _report(config: RunConfig, facts: Facts, stack_name: str, *, ways_out: bool,
     if case.around is not None:
         from prl_tui.core import around
 
-        findings = around.told(config, facts, case, found, findings)
+        findings = around.told(config, case, found, findings)
     findings += engine.versions(config, facts)
     picked = stack_name or (config.value("stack") if "stack" in config.settings else "")
     findings += flags.findings(config, facts, stack if picked else None, by_field=not stack_name)
