@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prl_tui.core import checks, devices, engine
@@ -332,6 +332,7 @@ PLACED = [  # presets whose rules count the GPUs that the ranks see
     ),
     st.booleans(),
 )
+@example("prl-grpo/standard-2gpu", 1, 2, "1gpu", True)
 @settings(max_examples=300, deadline=None)
 def test_a_list_around_the_launch_counts_as_the_same_list_in_the_config(
     source: str, nproc: int, node: int, spec: str, slurm: bool
@@ -364,7 +365,8 @@ def test_a_list_around_the_launch_counts_as_the_same_list_in_the_config(
             if each.severity == "error":
                 assert mended.ok, (each, fix)
             named = str(fix.changes.get("cuda_visible_devices") or "").split(",")
-            assert not slurm or set(named) <= {"", *spec.split(",")}, "no GPU that the scheduler gave to others"
+            given_gpus = map(str, devices.read(spec).entries)  # `1gpu` is GPU 1
+            assert not slurm or set(named) <= {"", *given_gpus}, "no GPU that the scheduler gave to others"
 
 
 @pytest.mark.parametrize("spec", ["9", "GPU-a", "GPU-cc", "0,9"])
